@@ -8,7 +8,7 @@ import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from shared import Table, machine, publish
@@ -16,7 +16,16 @@ from shared import Table, machine, publish
 from lookalike import And, Or, Sets, choose_bands
 from lookalike.cli.plots import picture
 from lookalike.core.drawing import BLUE, GREEN, GREY, INK, ORANGE, draw_curve
-from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
+from lookalike.families import (
+    BitSampling,
+    Family,
+    FieldEquality,
+    GridSquares,
+    Hyperplanes,
+    MinHash,
+    RandomLines,
+    WeightedMinHash,
+)
 from lookalike.families.draws import gaussians
 
 TRIALS = 40_000
@@ -39,6 +48,10 @@ def laws() -> Iterator[Law]:
         near = [1 / 3, 2 / 3] if union == 3 else tenths
         measured = [minhash_rate(union, distance) for distance in near]
         yield Law(f"MinHash, unions of {union:,}", "Jaccard distance", MinHash(128), near, measured)
+    weighted = WeightedMinHash(TRIALS)
+    for union in (4, 1000):
+        measured = [rate(weighted, with_weights(distance, union)) for distance in tenths]
+        yield Law(f"WeightedMinHash, unions of {union:,}", "weighted distance", weighted, tenths, measured)
     angles = [10.0, 30.0, 60.0, 90.0, 150.0]
     planes = Hyperplanes(TRIALS)
     yield Law("Hyperplanes", "degrees", planes, angles, [rate(planes, at_angle(angle)) for angle in angles])
@@ -61,7 +74,7 @@ def laws() -> Iterator[Law]:
     yield Law("FieldEquality, 10 fields", "fields", fields, some, [records_rate(fields, d) for d in some])
 
 
-def rate(family: Family, pair: np.ndarray) -> tuple[float, float]:
+def rate(family: Family, pair: Any) -> tuple[float, float]:
     """Return the share of independent functions that agree on one pair, with its standard error."""
     p = family.agreement(*family.signatures(pair))
     return p, math.sqrt(max(p * (1 - p), 1 / family.hashes) / family.hashes)
@@ -91,6 +104,18 @@ def sketched_pairs(union: int, similarity: float, hashes: int, pairs: int) -> It
         sets = Sets(np.concatenate(([0], np.cumsum(sizes))), rows.ravel())
         signatures = MinHash(hashes, seed=int(rng.integers(2**63))).signatures(sets)
         yield signatures[::2] == signatures[1::2]
+
+
+def with_weights(distance: float, union: int) -> list[dict[int, float]]:
+    """Return two sets at this distance, whose elements have weights from 1/20 to 20 before they are scaled."""
+    weights = np.exp(np.random.default_rng(union).uniform(-3, 3, union))
+    parts = np.split(np.arange(union), [union // 2, 3 * union // 4])  # in both, left only, right only
+    shares = (1 - distance, distance / 2, distance / 2)
+    both, left, right = (
+        {int(x): share * weights[x] / weights[part].sum() for x in part}
+        for part, share in zip(parts, shares, strict=True)
+    )
+    return [both | left, both | right]
 
 
 def at_angle(degrees: float, dimensions: int = 100) -> np.ndarray:

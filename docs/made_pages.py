@@ -31,6 +31,7 @@ NAVIGATION = {
         "vectors",
         "fingerprints",
         "keep-an-index",
+        "pipelines",
         "server",
         "scale",
         "spark",

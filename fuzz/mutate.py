@@ -78,7 +78,7 @@ def _damaged_entry(content: bytes, draw: Random) -> bytes:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "data.mdb"
         place.write_bytes(content)
-        with lmdb.open(folder, max_dbs=8, map_size=1 << 24) as env:
+        with lmdb.open(folder, max_dbs=16, map_size=1 << 24) as env:
             names = [name.encode() for name in TABLES]
             table = env.open_db(draw.choice((None, *names)), create=False)  # None: the settings and counts
             with env.begin(write=True, db=table) as txn:

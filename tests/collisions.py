@@ -5,7 +5,15 @@ from functools import cache
 
 import numpy as np
 
-from lookalike.families import BitSampling, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
+from lookalike.families import (
+    BitSampling,
+    FieldEquality,
+    GridSquares,
+    Hyperplanes,
+    MinHash,
+    RandomLines,
+    WeightedMinHash,
+)
 from lookalike.families.base import as_keys
 from lookalike.kernels.hashing import EMPTY
 
@@ -118,6 +126,20 @@ def by_minhash_of_many_seeds(distance):
     both, indptr = np.concatenate((left, right)), np.array([0, len(left), len(left) + len(right)])
     found = [agree(*MinHash(16, seed).sketch(indptr, both))[seed % 16] for seed in range(TRIALS)]
     return MinHash(16), np.array(found)
+
+
+def by_weighted_minhash(distance, union):
+    """Use independent functions on one pair, with weights from 1/20 to 20 before they are scaled."""
+    rng = np.random.default_rng(union)
+    weights = np.exp(rng.uniform(-3, 3, union))
+    parts = np.split(np.arange(union), [union // 2, union - union // 4])  # in both, left only, right only
+    shares = (1 - distance, distance / 4, 3 * distance / 4)
+    both, left, right = (
+        {int(x): share * weights[x] / weights[part].sum() for x in part if share}
+        for part, share in zip(parts, shares, strict=True)
+    )
+    family = WeightedMinHash(TRIALS, seed=9)
+    return family, agree(*family.signatures([both | left, both | right]))
 
 
 def by_universal_minhash(distance):

@@ -156,6 +156,38 @@ def similar_overlap(a, b, threshold):
     return len(set(a) & set(b)) if jaccard(a, b) >= threshold and set(a) & set(b) else -1
 
 
+def shared_weight(a, b, threshold):
+    """Return the weight that two similar sets, dicts from element to weight, share, else -1."""
+    shared = sum((a[x] for x in sorted(a) if x in b), 0.0)
+    whole = total_weight(a) + total_weight(b)
+    p, q = threshold.as_integer_ratio()
+    return shared if shared and shared * q >= p * (whole - shared) else -1
+
+
+def total_weight(a):
+    """Return the total weight of a set, added up in the order of its elements."""
+    return sum((a[x] for x in sorted(a)), 0.0)
+
+
+def race(weights, seed, bins):
+    """Return when the first element arrives in each bin, by listing many arrivals of every element."""
+    times = [math.inf] * bins
+    for x, weight in weights.items():
+        step, time = mix(x ^ seed), 0.0
+        for _ in range(100 * bins):
+            step = step + GOLDEN & ALL
+            time -= math.log((mix(step) >> 11) * 2.0**-53 + 2.0**-54) / (bins * weight)
+            place = (mix(step ^ BASE) >> 32) * bins >> 32
+            times[place] = min(times[place], time)
+    return times
+
+
+def without_common(rows, limit):
+    """Drop from lists what more than `limit` of them have, unless a list would have nothing left."""
+    counts = Counter(x for row in rows for x in set(row))
+    return [[x for x in row if counts[x] <= limit] or row for row in rows]
+
+
 def similar_pairs(sets, threshold, split=None):
     """Return {(i, j): shared} of all similar pairs i < j; with a split, those across it."""
     pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
@@ -994,14 +1026,14 @@ def bits(values):
 
 
 def block(entries):
-    """Return the block of sorted entries: widths and count, then differences of keys, and numbers."""
+    """Return the block of sorted entries: widths, count and first key, then differences of keys, and numbers."""
     keys, numbers = [one >> 32 for one in entries], [one & 0xFFFFFFFF for one in entries]
     steps = [0, *(b - a for a, b in pairwise(keys))]
     widths = max(step.bit_length() for step in steps), max(number.bit_length() for number in numbers)
     pairs = [
         (value, width) for entry in zip(steps, numbers, strict=True) for value, width in zip(entry, widths, strict=True)
     ]
-    return bytes(widths) + len(entries).to_bytes(2, "little") + bits(pairs)
+    return bytes(widths) + len(entries).to_bytes(2, "little") + keys[0].to_bytes(4, "little") + bits(pairs)
 
 
 def hash_name(name, salt):

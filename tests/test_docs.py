@@ -73,6 +73,23 @@ def test_commands_print_what_the_page_says(
             assert printed == expected
 
 
+@pytest.mark.slow
+def test_commands_in_the_tables_of_pipelines_run(
+    run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^\| .* \| `(.*)` \|$", (ROOT / "docs" / "pipelines.md").read_text(), re.M)
+    assert len(commands) > 1
+    for command in commands:
+        settings, _, args = command.partition("lookalike ")
+        with monkeypatch.context() as environment:
+            for setting in settings.split():
+                environment.setenv(*setting.split("=", 1))
+            outcome = run(*shlex.split(args))
+        assert outcome.code == 0, f"{command}: {outcome.err}"
+
+
 def test_the_map_leads_to_every_page() -> None:
     map = (ROOT / "docs" / "index.md").read_text()
     for page in PAGES[1:]:

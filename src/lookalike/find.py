@@ -35,6 +35,8 @@ def find_pairs(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     k: int | None = None,
     max_pairs: int = MAX_PAIRS,
     sketch: str = "minhash",
@@ -67,6 +69,10 @@ def find_pairs(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         k: list only the k items most similar to each item, best first. A pair is then (item,
             neighbour), so it can occur in both orders. Vectors and bits then need no threshold.
         max_pairs: the number of pairs above which the search stops with an error.
@@ -101,6 +107,8 @@ def find_pairs(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         k=k,
         max_pairs=max_pairs,
         sketch=sketch,
@@ -126,6 +134,8 @@ def find_matches(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     k: int | None = None,
     max_pairs: int = MAX_PAIRS,
     sketch: str = "minhash",
@@ -158,6 +168,10 @@ def find_matches(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         k: list only the k most similar items of `right` for each item of `left`, best first.
             Vectors and bits then need no threshold: how far to look is learned from a sample.
         max_pairs: the number of pairs above which the search stops with an error.
@@ -189,6 +203,8 @@ def find_matches(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         k=k,
         max_pairs=max_pairs,
         sketch=sketch,
@@ -213,6 +229,8 @@ def find_clusters(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
@@ -245,6 +263,10 @@ def find_clusters(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
             "suffix", which are applied in this order; by default all four are used.
@@ -274,6 +296,8 @@ def find_clusters(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         sketch=sketch,
         filter=filter,
         order=order,
@@ -302,6 +326,8 @@ def dedup(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     keep: Any = "lowest-id",
     sketch: str = "minhash",
     filter: str | None = None,
@@ -337,6 +363,10 @@ def dedup(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         keep: which of several similar items to keep: the one with the "lowest-id" (of items without
             ids, the first), the "first", the "longest", or the one with the greatest of the values
             given, one per item.
@@ -370,6 +400,8 @@ def dedup(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         keep=keep,
         sketch=sketch,
         filter=filter,

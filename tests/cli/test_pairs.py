@@ -102,3 +102,21 @@ def test_texts_by_edit_distance(run: Commands, inputs: Path, measure: str, edits
     assert all(set(row) == {"left", "right", "distance"} and row["distance"] <= edits for row in rows)
     assert len(rows) == found
     assert f"plan: {measure} <= {edits} of texts, exact: index of 2-grams, every pair is found" in outcome.err
+
+
+def test_common_shingles_and_weights(run: Commands, tmp_path: Path) -> None:
+    """What was dropped is reported, and a report page can be made from the file alone."""
+    texts = [f"dear number {at} please find enclosed item {at * 7} with our regards" for at in range(40)]
+    rows = [{"id": at, "text": text} for at, text in enumerate([*texts, texts[5].replace("find", "Find")])]
+    path, out = write(tmp_path / "letters.jsonl", rows), tmp_path / "pairs.parquet"
+    assert len(run("pairs", path, "-s", "word:1", "-t", 0.6, "-q").out.splitlines()) > 700
+    for way, expected in {
+        ("--drop-common", "50%"): "dropped: 9 shingles in more than 50% of the 41 documents with shingles",
+        ("--weights", "idf"): "jaccard >= 0.6 of word:1 weighted by idf, by",
+    }.items():
+        outcome = run("pairs", path, "-s", "word:1", "-t", 0.6, "-o", out, *way)
+        assert expected in outcome.err
+        assert [(row["left"], row["right"]) for row in read(out)] == [(5, 40)]
+        kept = pq.read_schema(out).metadata
+        assert b"idf" in kept.values() or b"1/2" in kept.values()
+        assert run("report", out, "-o", tmp_path / "page.html", "--items", path).code == 0

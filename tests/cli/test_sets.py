@@ -68,3 +68,15 @@ def test_invalid_measures(run: Commands, inputs: Path, command: str, options: tu
     outcome = run(command, path, *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in complaint(outcome)
+
+
+def test_sets_with_weights(run: Commands, inputs: Path) -> None:
+    path = inputs / "baskets.txt"
+    path.write_text("".join(f"bag receipt milk item{at} item{at + 50}\n" for at in range(30)) + "bag item3 item53\n")
+    for way in (("--weights", "idf"), ("--drop-common", "50%")):
+        outcome = run("sets", path, "-t", 0.6, *way)
+        assert [(row["left"], row["right"]) for row in map(json.loads, outcome.out.splitlines())] == [(4, 31)]
+    outcome = run("sets", path, "--drop-common", "5")
+    assert complaint(outcome) == (
+        "--drop-common must be a share above 0 and below 1, such as 1% or 0.01; got '5'. Did you mean 5%?"
+    )

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
+from lookalike.families import (
+    BitSampling,
+    Family,
+    FieldEquality,
+    GridSquares,
+    Hyperplanes,
+    MinHash,
+    RandomLines,
+    WeightedMinHash,
+)
 from lookalike.families.base import as_keys
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES, angle, euclidean
@@ -24,6 +33,7 @@ from tests.collisions import (
     by_repeated_bits,
     by_squares,
     by_universal_minhash,
+    by_weighted_minhash,
     off,
     random_prints,
     random_sets,
@@ -56,6 +66,8 @@ LAWS = {
     "MinHash of 10": (partial(by_minhash, union=10), [0, 0.2, 0.5, 0.8, 1]),
     "MinHash of 200": (partial(by_minhash, union=200), [0, 0.2, 0.5, 0.8, 1]),
     "MinHash, many seeds": (by_minhash_of_many_seeds, [0, 0.2, 0.5, 0.8, 1]),
+    "WeightedMinHash of 4": (partial(by_weighted_minhash, union=4), [0, 0.2, 0.5, 0.8, 1]),
+    "WeightedMinHash of 300": (partial(by_weighted_minhash, union=300), [0, 0.2, 0.5, 0.8, 1]),
     "MinHash.universal": (by_universal_minhash, [0, 0.2, 0.5, 0.8, 1]),
 }
 
@@ -94,6 +106,7 @@ def test_collision_falls_as_the_distance_grows(family):
     ("family", "nearest", "farthest"),
     [
         (MinHash(), 1, 0),
+        (WeightedMinHash(), 1, 0),
         (Hyperplanes(), 1, 0),
         (RandomLines(4.0), 1, None),
         (RandomLines(4.0, lines="unit", dimensions=1), 1, None),
@@ -128,6 +141,7 @@ def test_sensitivity():
     [
         (MinHash(), 0.8, 0.8),
         (MinHash(), 0.1, 0.1),
+        (WeightedMinHash(), 0.1, 0.1),
         (Hyperplanes(), 45, 0.75),
         (RandomLines(4.0), 4, RandomLines(1.0).collision(1)),
         (BitSampling(20), 5, 0.75),
@@ -147,6 +161,10 @@ VECTORS = np.random.default_rng(4).normal(size=(40, 7))
 COMPONENTS = np.random.default_rng(5).integers(0, 2, (40, 12))
 OF_ITEMS = {
     "MinHash": (MinHash(20), [set(row.nonzero()[0].tolist()) for row in COMPONENTS]),
+    "WeightedMinHash": (
+        WeightedMinHash(20),
+        [{int(x): 0.1 + x * x for x in row.nonzero()[0]} for row in COMPONENTS],
+    ),
     "Hyperplanes": (Hyperplanes(20), VECTORS),
     "Hyperplanes signs": (Hyperplanes(20, vectors="signs"), VECTORS),
     "RandomLines": (RandomLines(0.5, 20), VECTORS),
@@ -285,6 +303,7 @@ def test_agreement_of_signatures():
     ("family", "items"),
     [
         (MinHash(5), []),
+        (WeightedMinHash(5), []),
         (Hyperplanes(5), np.zeros((0, 3))),
         (RandomLines(1.0, 5), np.zeros((0, 3))),
         (BitSampling(5), np.zeros((0, 5), int)),
@@ -304,6 +323,7 @@ def test_no_items_have_no_signatures(family, items):
 
 ALL_FAMILIES = {
     "MinHash": (MinHash(), "1]"),
+    "WeightedMinHash": (WeightedMinHash(), "1]"),
     "Hyperplanes": (Hyperplanes(), "180]"),
     "RandomLines": (RandomLines(4.0), "infinity)"),
     "RandomLines unit": (RandomLines(4.0, lines="unit", dimensions=2), "infinity)"),

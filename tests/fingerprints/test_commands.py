@@ -218,7 +218,7 @@ def test_threads_of_the_commands(run, scans, people):
         (
             ["identify", "PEOPLE", "SCANS", "--format", "bmp"],
             2,
-            "--format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel; got 'bmp'.",
+            "--format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel, database; got 'bmp'.",
         ),
         (["identify", "PEOPLE", "SCANS", "-o", "whose.txt"], 2, "the output file must end in "),
         (["pairs", "SCANS", "--threads", "0"], 2, "--threads must be an integer of at least 1; got 0."),

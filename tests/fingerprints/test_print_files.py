@@ -347,7 +347,7 @@ def test_format_decides(inputs):
             "x",
             {"format": "wsq"},
             UsageError,
-            "format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel; got 'wsq'.",
+            "format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel, database; got 'wsq'.",
         ),
         ("x", {"dpi": 0}, UsageError, "dpi must be a positive number; got 0."),
         ("x", {"dpi": math.nan}, UsageError, "dpi must be a positive number; got nan."),

@@ -48,11 +48,15 @@ def test_an_old_index_answers(old):
 
 
 def test_an_old_index_is_not_changed(old, run):
-    """The message says how to upgrade it."""
+    """Nor exported; the message says how to upgrade it."""
     name, place = old
     items, ids = MADE[name][0], KEPT[name][0]
     with Index.open(place) as index:
-        for change in (lambda: index.add(items[:1], ["new"]), lambda: index.remove([ids[0]])):
+        for change in (
+            lambda: index.add(items[:1], ["new"]),
+            lambda: index.remove([ids[0]]),
+            lambda: index.export(place.parent / "some.parquet"),
+        ):
             with pytest.raises(StoreError, match=r"has an older format, .*; upgrade it with index\.compact\(\)\.$"):
                 change()
         assert list(index.ids()) == ids

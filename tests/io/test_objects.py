@@ -117,15 +117,6 @@ class Dataset:
         return self.table[rows]
 
 
-class Streamed:
-    """A data set that can only be iterated."""
-
-    features = ()
-
-    def with_format(self, name):
-        return self
-
-
 VECTORS = {
     "a tensor": Tensor(ROWS),
     "a tensor of bfloat16": BrainFloats(ROWS),
@@ -197,8 +188,6 @@ def test_ratings_and_records_of_other_libraries():
 def test_what_is_refused_says_what_to_pass():
     with pytest.raises(UsageError, match=r"DatasetDict with the splits train, test; pass one of them, such as data\["):
         la.find_pairs({"train": Dataset(pa.table({"text": TEXTS})), "test": Dataset(pa.table({"text": TEXTS}))})
-    with pytest.raises(UsageError, match=r"IterableDataset; pass a Dataset, or write it to Parquet and pass the path"):
-        la.find_pairs(Streamed())
     with pytest.raises(
         UsageError, match=r"^vectors need a measure: set measure= to one of angle, .*; the default, jaccard, compares "
     ):

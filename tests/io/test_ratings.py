@@ -259,7 +259,11 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
             {"separator": ";;"},
             "separator must be '::' or one ASCII character, not a quote or line end; got ';;'.",
         ),
-        ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'xls'."),
+        (
+            "a,b\n",
+            {"format": "xls"},
+            "format must be one of parquet, arrow, jsonl, csv, tsv, excel, database, warc; got 'xls'.",
+        ),
         ("a,b\n", {"on_error": "stop"}, "on_error must be one of fail, skip; got 'stop'."),
     ],
 )

@@ -88,11 +88,11 @@ def test_a_name_without_a_known_format(inputs: Path) -> None:
     assert str(error.value) == f"{path}: cannot infer the format from the name; pass an Arrow table."
     with naming_options({"format": "--format"}), pytest.raises(DataError) as error:
         RecordSource(path)
-    known = "parquet, arrow, jsonl, csv, tsv, excel"
+    known = "parquet, arrow, jsonl, csv, tsv, excel, database, warc"
     assert str(error.value) == f"{path}: cannot infer the format from the name; set --format to one of {known}."
     assert rows_of(path, format="csv") == ROWS
     with pytest.raises(
-        UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'\."
+        UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel, database, warc; got 'text'\."
     ):
         RecordSource(path, format="text")
 
@@ -454,7 +454,7 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
         (
             ("-f", "name", "--format", "text"),
             2,
-            "--format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'.",
+            "--format must be one of parquet, arrow, jsonl, csv, tsv, excel, database, warc; got 'text'.",
         ),
         (("-f", "name", "-o", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--clusters", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .c"),

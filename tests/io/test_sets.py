@@ -664,7 +664,8 @@ def test_options(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"on_error must be one of fail, skip; got 'skp'\. Did you mean 'skip'\?"):
         SetSource(text, on_error="skp")
     with pytest.raises(
-        UsageError, match="format must be one of parquet, arrow, jsonl, csv, tsv, excel, text; got 'files'"
+        UsageError,
+        match="format must be one of parquet, arrow, jsonl, csv, tsv, excel, database, warc, text; got 'files'",
     ):
         SetSource(text, format="files")
     with pytest.raises(UsageError, match="nothing to read"):

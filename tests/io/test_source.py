@@ -148,17 +148,3 @@ def test_running_out_of_memory_is_no_fault_of_the_file(
     assert complaint(run("match", path, path)) == other
     for options in (("--method", "exact"), ("--recall", "1"), ("--measure", "overlap", "-t", "3")):
         assert complaint(run("dedup", path, "-o", tmp_path / "out.jsonl", *options)) == other
-
-
-@pytest.mark.parametrize("name", ["crawl.warc", "crawl.warc.gz", "crawl.warc.wet.gz", "archive"])
-@pytest.mark.parametrize("skip", ["fail", "skip"])
-def test_web_archives_are_not_read_as_lines(run: Commands, tmp_path: Path, name: str, skip: str) -> None:
-    """They are recognized by name, also compressed, or by their first bytes."""
-    content = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n<html>some page</html>\r\n"
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    said = complaint(run("dedup", path, "--on-error", skip))
-    assert said == (
-        f"{path}: is a web archive (WARC), which is not supported; save its pages as Parquet or JSON lines, "
-        "one page per row."
-    )

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.index.postings import joined
 from lookalike.kernels import blocks as kernels
 from lookalike.kernels.hashing import EMPTY
 from tests import reference as ref
@@ -13,33 +14,37 @@ ENTRIES = st.lists(numbers, max_size=300).map(lambda some: np.array(sorted(some)
 
 
 def packed(entries, most):
-    """Return the blocks of entries, each with its first entry."""
-    content, bounds, firsts = kernels.pack_blocks(entries, most)
-    return [(entries[first], content[bounds[at] : bounds[at + 1]]) for at, first in enumerate(firsts)]
+    """Return the blocks of entries, each with its last entry."""
+    content, bounds, lasts = kernels.pack_blocks(entries, most)
+    return [(entries[last], content[bounds[at] : bounds[at + 1]]) for at, last in enumerate(lasts)]
+
+
+def read(blocks):
+    """Return the entries of blocks."""
+    return kernels.unpack_blocks(*joined(blocks))[0]
 
 
 @given(entries=ENTRIES, most=st.sampled_from([1, 20, 100, 1000]))
 def test_blocks_hold_the_entries(entries, most):
     blocks = packed(entries, most)
+    assert read([block for _, block in blocks]).tolist() == entries.tolist()
+    each = [read([block]).tolist() for _, block in blocks]
+    assert [last for last, _ in blocks] == [some[-1] for some in each]
+    assert [block.tobytes() for _, block in blocks] == [ref.block(some) for some in each]
     sizes = [kernels.size_of_block(block) for _, block in blocks]
-    read = [kernels.unpack_block(block, size, first) for size, (first, block) in zip(sizes, blocks, strict=True)]
-    assert np.concatenate([np.zeros(0, np.uint64), *read]).tolist() == entries.tolist()
+    assert sizes == list(map(len, each))
     assert all(len(block) <= most or size == 1 for size, (_, block) in zip(sizes, blocks, strict=True))
-    assert [block.tobytes() for _, block in blocks] == [ref.block(one.tolist()) for one in read]
 
 
 @given(entries=ENTRIES.filter(len), places=st.lists(st.integers(0, 299), min_size=1, max_size=5))
 def test_entries_are_found_by_their_keys(entries, places):
     """In several blocks at once, each searched for a key of its own; some keys are in no entry."""
-    blocks = packed(entries, 100)
+    blocks = [block for _, block in packed(entries, 100)]
     chosen = [blocks[at % len(blocks)] for at in places]
     keys = [5, *(int(entries[at % len(entries)]) >> 32 for at in places[1:])]
-    read = [kernels.unpack_block(block, kernels.size_of_block(block), first).tolist() for first, block in chosen]
-    expected = [[one & 0xFFFFFFFF for one in some if one >> 32 == key] for key, some in zip(keys, read, strict=True)]
-    bounds = np.cumsum([0, *(len(block) for _, block in chosen)])
-    data = np.concatenate([block for _, block in chosen])
-    firsts, wanted = np.array([first for first, _ in chosen], np.uint64), np.array(keys, np.uint64)
-    numbers, ends = kernels.find_in_blocks(data, bounds, firsts, wanted)
+    each = [read([block]).tolist() for block in chosen]
+    expected = [[one & 0xFFFFFFFF for one in some if one >> 32 == key] for key, some in zip(keys, each, strict=True)]
+    numbers, ends = kernels.find_in_blocks(*joined(chosen), np.array(keys, np.uint64))
     assert numbers.tolist() == [number for some in expected for number in some]
     assert ends.tolist() == np.cumsum([len(some) for some in expected]).tolist()
 
@@ -47,13 +52,12 @@ def test_entries_are_found_by_their_keys(entries, places):
 @given(st.binary(max_size=40))
 def test_bytes_that_are_no_block(content):
     """They are recognized, whatever they are, before anything is read beyond their end."""
-    data = np.frombuffer(content, np.uint8)
     widths, count = list(content[:2]), int.from_bytes(content[2:4], "little")
-    right = len(content) >= 4 and max(widths) <= 32 and len(content) == 4 + -(-count * sum(widths) // 8)
-    assert kernels.size_of_block(data) == (count if right else -1)
+    right = len(content) >= 8 and max(widths) <= 32 and len(content) == 8 + -(-count * sum(widths) // 8)
+    assert kernels.size_of_block(np.frombuffer(content, np.uint8)) == (count if right else -1)
+    assert kernels.unpack_blocks(*joined([content]))[1] == right
     if not right:
-        bounds, zero = np.array([0, len(content)]), np.zeros(1, np.uint64)
-        assert kernels.find_in_blocks(data, bounds, zero, zero)[1].tolist() == [-1]
+        assert kernels.find_in_blocks(*joined([content]), np.zeros(1, np.uint64))[1].tolist() == [-1]
 
 
 def test_long_runs_of_equal_entries_are_split():

@@ -86,7 +86,7 @@ def test_stars(rng, threshold, room, patience, step):
     state = (
         bucket_kernels.buckets_of(indptr, members, 12, found), found, rooms, np.empty(rooms[-1], np.int64),
         np.zeros(len(drawn), np.int64), np.zeros(12, np.bool_), np.zeros(12, np.int64), patience,
-        *as_rows(sets), *threshold.as_integer_ratio(), centre, shared,
+        *as_rows(sets), None, *threshold.as_integer_ratio(), centre, shared,
     )  # fmt: skip
     crowded = 0
     for batch in np.split(np.array(order), range(step, 12, step)):
@@ -113,7 +113,7 @@ def test_similar_in_buckets(rng, threshold, reach, patience, step):
     sets = drawn_sets(rng, rows=10)
     bands = [disjoint_buckets(rng, 10) for _ in range(3)]
     parent, cut = np.arange(10), np.zeros(10, np.bool_)
-    rules = (reach, patience, np.zeros(10, np.int64), cut, *as_rows(sets), *threshold.as_integer_ratio())
+    rules = (reach, patience, np.zeros(10, np.int64), cut, *as_rows(sets), None, *threshold.as_integer_ratio())
     joined = []
     for band in bands:
         indptr, items = as_rows(band, np.int64)

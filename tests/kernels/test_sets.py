@@ -71,7 +71,7 @@ def test_hash_rows(rng):
 def test_overlaps(rng, threshold):
     rows = drawn_sets(rng) + [sorted(row) for row in drawn_rows(rng, 4)]
     left, right = np.divmod(np.arange(len(rows) ** 2), len(rows))
-    found = overlaps(*as_rows(rows), left, right, *threshold.as_integer_ratio())
+    found = overlaps(*as_rows(rows), None, left, right, *threshold.as_integer_ratio())
     assert found.tolist() == [ref.similar_overlap(a, b, threshold) for a in rows for b in rows]
 
 
@@ -85,4 +85,4 @@ def test_overlaps_on_both_sides_of_the_threshold(threshold):
                 rows += [list(range(a)), [*range(shared), *range(100, 100 + b - shared)]]
                 expected.append(ref.similar_overlap(*rows[-2:], threshold))
     evens = np.arange(0, len(rows), 2)
-    assert overlaps(*as_rows(rows), evens, evens + 1, *threshold.as_integer_ratio()).tolist() == expected
+    assert overlaps(*as_rows(rows), None, evens, evens + 1, *threshold.as_integer_ratio()).tolist() == expected

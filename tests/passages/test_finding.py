@@ -193,6 +193,13 @@ def test_planted_runs_of_just_too_few_and_enough_words():
         assert [(row[0], row[3], row[5]) for row in found] == [(70, size, 2)] * expected
 
 
+def test_documents_that_grow():
+    """Each repeats the one before it; what it repeats of others lies within that."""
+    documents = [" ".join(f"w{i}" for i in range(size)) for size in range(60, 90)]
+    found = la.find_passages(documents, length=50)
+    assert sorted((row[0], row[3], row[5]) for row in found) == [(at, 59 + at, at - 1) for at in range(1, 30)]
+
+
 def test_gaps_are_joined():
     words = [f"w{i}" for i in range(40)]
     edited = [*words[:15], "new", *words[16:28], *words[29:]]

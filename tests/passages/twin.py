@@ -42,7 +42,7 @@ def passages(documents, length, split=None):
     """Return (document, start, stop, copies, first document, first start), in units, in reading order.
 
     A passage begins with the next window that is in no passage yet and has an earlier copy. It goes
-    along with the first copy to both sides as far as the windows agree.
+    along with the first copy to both sides as far as the windows agree. Those within it are left out.
     """
     groups = repeated(documents, length, split)
     found = []
@@ -59,6 +59,8 @@ def passages(documents, length, split=None):
         while agree(*sides, ahead + 1, length):
             ahead += 1
         inside = [window(documents[document], at + step, length) for step in range(-back, ahead + 1)]
+        while found and found[-1][:2] >= (document, at - back):
+            found.pop()
         copies = min(sum(place[0] >= (split or 0) for place in groups[content]) for content in inside)
         found.append((document, at - back, at + ahead + length, copies, first, beside - back))
         past = (document, at + ahead)

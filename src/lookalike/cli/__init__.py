@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from itertools import pairwise
 
 from typer.exceptions import Abort, Exit, TyperException
 
@@ -52,6 +53,7 @@ GARBAGE = 500_000  # new objects before Python looks for garbage among them; imp
 # Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
 ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 REMOTE = ("pyarrow._azurefs", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs")  # file systems that no command reads
+log_json = False  # whether lines on standard error are JSON
 exit_code = 1  # of this process; also after an error that we do not expect
 
 
@@ -82,8 +84,8 @@ def run(start: float) -> int:
 
     Errors that the user can fix are reported as one line.
     """
-    global begun
-    begun = start
+    global begun, log_json
+    begun, log_json = start, asks_for_json(sys.argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
     try:
         return _run()
@@ -96,6 +98,15 @@ def run(start: float) -> int:
         return _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
     except MemoryError:
         return _complain("out of memory.", 1)
+
+
+def asks_for_json(args: list[str]) -> bool:
+    """Return whether a command line asks for JSON on standard error, even if it is wrong otherwise.
+
+    >>> asks_for_json(["lookalike", "--log-format", "json"]), asks_for_json(["lookalike", "json"])
+    (True, False)
+    """
+    return "--log-format=json" in args or ("--log-format", "json") in pairwise(args)
 
 
 def _run() -> int:
@@ -135,11 +146,20 @@ def _message(error: TyperException) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
     """Show a warning about an input as one line, without the place in the code."""
-    _say(f"lookalike: warning: {message}")
+    if log_json:
+        from lookalike.cli.log import log_line
+
+        print(log_line(str(message), "warning", "warning"), file=sys.stderr)
+    else:
+        _say(f"lookalike: warning: {message}")
 
 
 def _complain(message: str, code: int) -> int:
-    if message:  # empty if the help was shown instead
+    if message and log_json:
+        from lookalike.cli.log import log_line
+
+        print(log_line(" ".join(message.split()), "error", "error", exit_code=code), file=sys.stderr)
+    elif message:  # empty if the help was shown instead
         _say(f"lookalike: {' '.join(message.split())}")
     return code
 

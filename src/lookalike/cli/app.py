@@ -5,7 +5,7 @@ Neither this file nor those of commands import heavy packages at the top, so tha
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -14,9 +14,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from lookalike import cli
 from lookalike.cli import COMMANDS
 from lookalike.cli.values import convert_quickly
-from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
+from lookalike.core.errors import LookalikeError, UsageError, choice, is_out_of_memory, naming_options
 from lookalike.core.late_pandas import import_pandas_early
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -195,10 +196,16 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
+            from lookalike.cli.log import LOG_FORMATS  # here, so that help is quick
+            from lookalike.cli.stats import recording
+            from lookalike.core.run import Planned
+
             if values.get("engine") == "spark":
                 import_pandas_early()
-            with naming_options(options | same), explaining_memory(values, given):
-                function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
+            with naming_options(options | same), suppress(Planned), recording(values):
+                cli.log_json = choice("log_format", values.get("log_format", "text"), LOG_FORMATS) == "json"
+                with explaining_memory(values, given):
+                    function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 
         flat = [_parameter("context", typer.Context, inspect.Parameter.empty)]
         for one in parameters:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lookalike.cli.app import GivenOptions
 from lookalike.cli.documents import open_documents
 from lookalike.cli.options import CollectionOptions, CutOptions
-from lookalike.cli.outputs import needs_strings, writing_batches
+from lookalike.cli.outputs import needs_strings, write_page, writing_batches
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import no_items_note, time_line
 from lookalike.cli.workdir import working_in
@@ -26,7 +26,8 @@ from lookalike.results.files import tables_of
 UNSUPPORTED = (
     *("measure", "threshold", "shingle", "recall", "method", "sketch", "audit", "seed", "keep", "lowercase", "space"),
     *("form", "punctuation", "stop_words", "antecedents", "spot_distance", "skip_stops", "html", "article"),
-    *("against", "update", "engine", "master", "report"),
+    *("weights", "drop_common"),
+    *("engine", "master", "mark", "dry_run"),
 )
 
 
@@ -35,6 +36,8 @@ def dedup_in_texts(
     options: CollectionOptions,
     cut: CutOptions,
     given: GivenOptions,
+    against: str | None,
+    update: bool,
     removed: str | None,
     columns: str | None,
 ) -> None:
@@ -47,13 +50,14 @@ def dedup_in_texts(
         source.check_names()
         check_columns(source.written_schema(needs_strings(out)), out)
         name = text_column(source)
-        cuts = dedup_units(source, run=run, **vars(cut), **room)
+        cuts = dedup_units(source, run=run, against=against, update=update, **vars(cut), **room)
         about = {"cuts": str(cuts)}
         listed = nullcontext() if removed is None else writing(tables_of(cuts, run), removed, about, safe, run)
-        with run.stage("write", len(cuts.corpus)) as tick, listed:
+        with run.stage("write", len(cuts.keep)) as tick, listed:
             batches = shortened(source.tables(needs_strings(out), run), cuts, name, tick)
             with writing_batches(batches, options.output, about, False, run):
                 pass
+        write_page(cuts, options.output.report, run)
     summarize_cuts(cuts, run, inputs)
 
 
@@ -88,10 +92,13 @@ def summarize_cuts(cuts: Cuts, run: TerminalRun, inputs: list[str]) -> None:
     skipped = f" ({stats['skipped']:,} skipped)" if stats["skipped"] else ""
     run.say(f"read: {counted(stats['items'], 'document')}{skipped}, {counted(stats['units'], unit)}")
     gone = counted(int(cuts.length.sum()), unit)
-    dropped = len(cuts.corpus) - int(cuts.keep.sum())
+    dropped = len(cuts.keep) - int(cuts.keep.sum())
     run.say(
         f"cut: {gone} at {counted(len(cuts), 'place')}{verified(len(cuts))}; {counted(dropped, 'document')} dropped"
     )
+    if cuts.corpus.earlier:
+        batches = counted(len(cuts.corpus.batch_starts) - 1, "batch", "es")
+        run.say(f"compared with: {counted(cuts.corpus.earlier, 'earlier document')} in {batches}")
     run.say(f"{time_line(run)}; peak memory {peak_memory() / 2**20:,.0f} MB")
     if not stats["items"]:
         run.say(no_items_note("document", inputs))

@@ -89,8 +89,8 @@ def decontaminate(
     running: opt.RunOptions,
 ) -> None:
     """Remove documents that contain test items, or cut these from them; write the rest."""
-    from lookalike.cli.dedup import check_written
     from lookalike.cli.documents import open_documents
+    from lookalike.cli.rows import check_written
     from lookalike.io.write import writing
     from lookalike.leaks import decontaminate
 
@@ -145,7 +145,7 @@ def writing_rest(
     """Write the documents without leaks, or with `cut` all documents without their leaks."""
     import numpy as np
 
-    from lookalike.cli.dedup import with_keep
+    from lookalike.cli.rows import with_keep
     from lookalike.leaks.cutting import cut_lines, cut_tables
 
     lines = copies_lines(source, output.out)

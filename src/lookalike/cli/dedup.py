@@ -1,23 +1,19 @@
 """The command `lookalike dedup`: remove documents that are similar to one that is kept."""
 
-from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
-from lookalike.cli.outputs import check_outputs, check_page, copies_lines, needs_strings, write_page, writing_batches
-from lookalike.cli.progress import TerminalRun
+from lookalike.cli.outputs import check_outputs, check_page, write_page
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, one_column
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
-    from lookalike.core.run import Tick
     from lookalike.io.documents import Source
 
 KEEP = ("lowest-id", "first", "longest")
@@ -29,6 +25,8 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
     "lookalike dedup crawl.jsonl.zst --unit paragraph --copies 3 --least 5 --removed cut.csv -o clean.jsonl",
     "lookalike dedup corpus.parquet --unit span:50 -o clean.parquet",
+    "lookalike dedup corpus.parquet --mark -o marked.parquet",
+    "lookalike dedup today.jsonl --unit line --against seen.lines --update -o new.jsonl",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
@@ -55,12 +53,22 @@ def dedup(
     ] = "lowest-id",
     cut: opt.CutOptions,
     against: Annotated[
-        str | None, option(metavar="INDEX", help="Also remove documents that are similar to one in this index.")
+        str | None,
+        option(
+            metavar="INDEX",
+            help="Also remove documents that are similar to one in this index; with --unit, also cut what is in the "
+            "documents of earlier runs, kept in this folder.",
+        ),
     ] = None,
     update: Annotated[
-        bool, flag("--update", help="With --against: add kept documents to the index; create it if it is missing.")
+        bool,
+        flag(
+            "--update",
+            help="With --against: add the kept documents, or with --unit all documents; create what is missing.",
+        ),
     ] = False,
     columns: opt.Columns = None,
+    mark: opt.Mark = False,
     given: GivenOptions,
 ) -> None:
     """Remove documents that are similar to one that is kept; write the rest with all columns."""
@@ -70,7 +78,7 @@ def dedup(
         from lookalike.cli.cutting import dedup_in_texts
 
         check_files(inputs, options, removed)
-        dedup_in_texts(inputs, options, cut, given, removed, columns)
+        dedup_in_texts(inputs, options, cut, given, against, update, removed, columns)
         return
     given.need(("copies", "least", "case"), "--unit")
     if uses_spark(options, removed):
@@ -81,13 +89,14 @@ def dedup(
         return
     check_files(inputs, options, removed)
     if against is not None:
+        given.refuse(("mark",), "--against")
         from lookalike.cli.against import dedup_against
 
         dedup_against(inputs, options, given, against, update, removed, columns)
     elif update:
         raise UsageError("--update needs an index: name it with --against.")
     else:
-        dedup_locally(inputs, options, keep, removed, columns)
+        dedup_locally(inputs, options, keep, removed, columns, mark)
 
 
 def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
@@ -111,50 +120,40 @@ def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) ->
 
 
 def dedup_locally(
-    inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None, columns: str | None
+    inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None, columns: str | None, mark: bool
 ) -> None:
-    """Write the kept documents with their columns, and the removed ones to `removed`."""
+    """Write the kept documents, or all with `mark`, with their columns; write the removed ones to `removed`."""
     from lookalike import find
-    from lookalike.cli.documents import open_documents, search_settings, summarize_documents
+    from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
+    from lookalike.cli.rows import check_written, write_rows
     from lookalike.io.write import writing
     from lookalike.results.files import settings_of, tables_of
 
     out = options.output.out
-    run = TerminalRun(**vars(options.running))
+    run = start_run(options)
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
-        check_written(source, out)
+        check_written(source, out, marks_by(options.similarity.measure) if mark else ())
         best = keep if keep in KEEP else column_of(source, keep)
         result = find.dedup(source, keep=best, **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
-        lines = copies_lines(source, out)
+        kept, marks = (None, result.marks) if mark else (result.keep, None)
         with run.stage("write", len(result.ids)) as tick, dropped:
-            batches = source.lines(run) if lines else source.tables(needs_strings(out), run)
-            with writing_batches(with_keep(batches, result.keep, tick), options.output, about, lines, run):
-                pass
+            write_rows(source, options.output, about, run, tick, kept, marks)
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)
 
 
-def check_written(source: "Source", out: str) -> None:
-    """Raise an error, before the search, for columns that cannot be written to the output."""
-    from lookalike.io.write import check_columns
+def marks_by(measure: str) -> tuple[str, ...]:
+    """Return the names of the columns that mark rows compared by this measure."""
+    from lookalike.measures import MEASURES
+    from lookalike.measures.table import SHORT
 
-    source.check_names()
-    if not copies_lines(source, out):
-        check_columns(source.written_schema(needs_strings(out)), out)
-
-
-def with_keep(batches: Iterable[Any], keep: "np.ndarray", tick: "Tick") -> "Iterator[tuple[Any, np.ndarray]]":
-    """Yield each batch with its part of the mask `keep`."""
-    start = 0
-    for batch in batches:
-        yield batch, keep[start : start + len(batch)]
-        start += len(batch)
-        tick(len(batch))
+    row = MEASURES.get(SHORT.get(measure, measure))
+    return "duplicate_of", "similarity" if row is None else row.kind, "cluster", "copies"
 
 
 def column_of(source: "Source", name: str) -> "pa.ChunkedArray":

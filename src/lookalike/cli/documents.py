@@ -8,6 +8,7 @@ from typing import Any
 from lookalike.cli import options as opt
 from lookalike.cli.outputs import check_outputs, check_page, write_result
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record_inputs, record_result
 from lookalike.cli.summary import bad_files_note, no_items_note, summarize
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, choice
@@ -34,13 +35,18 @@ def uses_spark(options: opt.CollectionOptions, removed: str | None = None) -> bo
 def search_documents(find: Callable[..., Pairs | Clusters], inputs: list[str], options: opt.CollectionOptions) -> None:
     """Write the pairs or clusters that `find` finds among the documents of the inputs."""
     check_outputs(options.output, inputs)
-    run = TerminalRun(**vars(options.running))
+    run = start_run(options)
     with working_in(options.work, options.output.out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run)
         result = find(source, **settings, **room)
         write_result(result, options.output, run, options.reading.pages.compared)
     summarize_documents(result, run, [source], inputs, options)
+
+
+def start_run(options: opt.DocumentOptions) -> TerminalRun:
+    """Return the run of a command on documents."""
+    return TerminalRun(**vars(options.running), dry_run=options.job.dry_run)
 
 
 def search_settings(options: opt.DocumentOptions, run: TerminalRun) -> dict[str, Any]:
@@ -59,6 +65,7 @@ def open_documents(
     """
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     source = Source(inputs, **vars(reading.columns), **vars(reading.pages), columns=names)
+    record_inputs(source.parts)
     if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
         run.say("note: web pages are compared with their markup; use --html to compare only their text")
     for part in source.parts:
@@ -81,6 +88,7 @@ def summarize_documents(
     options: opt.DocumentOptions,
 ) -> None:
     """Print the summary of a search of documents, with notes on empty inputs and texts."""
+    record_result(result)
     notes = bad_files_note([name for source in sources for name in source.bad_files])
     columns = list(dict.fromkeys(name for source in sources for name in source.text_columns()))
     if len(sources) == 2 and result.stats["items"]:

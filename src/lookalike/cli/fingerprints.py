@@ -39,7 +39,7 @@ class PrintOptions:
 
     id: Annotated[str | None, option(metavar="COLUMN", help="Column of a table that holds the id of the print.")] = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: iso, xyt, csv, tsv, jsonl, parquet, arrow or excel.")
+        str | None, option(metavar="NAME", help="Format: iso, xyt, csv, tsv, jsonl, parquet, arrow, excel or database.")
     ] = None
     dpi: Annotated[float, option(help="Pixels per inch of .xyt files and tables, which do not record it.")] = 500.0
     on_error: Annotated[

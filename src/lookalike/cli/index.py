@@ -39,8 +39,8 @@ class ItemColumnOptions(opt.ColumnOptions):
     format: Annotated[
         str | None,
         option(
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per "
-            "file); for vectors also npy, npz, fvecs, bvecs, ivecs or pictures.",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, warc, text (one document per line) or "
+            "files (one per file); for vectors also npy, npz, fvecs, bvecs, ivecs or pictures.",
             offer=(*opt.DOCUMENT_FORMATS, "npy", "npz", "fvecs", "bvecs", "ivecs", "pictures"),
             panel=opt.INPUT,
         ),
@@ -251,6 +251,35 @@ def backup(
         opened.backup(target)
     with open_index(target, read_only=True) as copy:
         run.say(f"copied: {counted(len(copy), 'item')}, {copy.info(buckets=False)['bytes']:,} bytes")
+
+
+@command("lookalike index export news.index news.parquet", of=index)
+def export(
+    path: opt.IndexPath,
+    target: Annotated[str, typer.Argument(metavar="FILE", help="Parquet file to write.")],
+    *,
+    running: opt.RunOptions,
+) -> None:
+    """Write the items and settings of an index to a Parquet file."""
+    run = TerminalRun(**vars(running))
+    with open_index(path, read_only=True) as opened:
+        opened.export(target, run)
+        run.say(f"exported: {counted(len(opened), 'item')}")
+
+
+@command("lookalike index restore news.index news.parquet", of=index)
+def restore(
+    path: opt.IndexPath,
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Parquet file that `export` has written.")],
+    *,
+    running: opt.RunOptions,
+) -> None:
+    """Make an index of the items that `export` has written; it gives the same answers."""
+    from lookalike.index import Index
+
+    run = TerminalRun(**vars(running))
+    with Index.restore(path, source, run=run) as made:
+        print_summary(run, made, f"restored: {counted(len(made), 'item')}")
 
 
 @command("lookalike index verify news.index", of=index)

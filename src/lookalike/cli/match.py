@@ -60,11 +60,11 @@ def match(
     max_pairs: opt.MaxPairs = 100_000_000,
 ) -> None:
     """List all similar pairs of a document in LEFT and a document in RIGHT."""
-    from lookalike.cli.documents import search_settings, summarize_documents
+    from lookalike.cli.documents import search_settings, start_run, summarize_documents
     from lookalike.find import find_matches
 
     check_outputs(options.output, [left, right])
-    run = TerminalRun(**vars(options.running))
+    run = start_run(options)
     settings = search_settings(options, run)
     sources = open_sides(left, right, options.reading, run)
     result = find_matches(*sources, max_pairs=max_pairs, **settings)

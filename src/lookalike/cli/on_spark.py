@@ -35,7 +35,8 @@ from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
     "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
-    "workdir", "against", "update", "excel_safe",
+    "workdir", "against", "update", "excel_safe", "mark", "rows", "stats", "dry_run", "weights",
+    "drop_common",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")

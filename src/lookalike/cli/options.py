@@ -69,11 +69,12 @@ Id = Annotated[
     str | None,
     option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
 ]
-DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files")
+DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "warc", "text", "files")
 Format = Annotated[
     str | None,
     option(
-        help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
+        help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, warc, text (one document per line) or files "
+        "(one per file).",
         offer=DOCUMENT_FORMATS,
         panel=INPUT,
     ),
@@ -114,6 +115,16 @@ CsvSeparator = Annotated[
 Columns = Annotated[
     str | None,
     option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
+]
+Mark = Annotated[
+    bool,
+    flag(
+        "--mark",
+        help="Write all rows, with the columns duplicate_of, similarity, cluster and copies, instead of dropping any.",
+    ),
+]
+MarkRows = Annotated[
+    bool, flag("--rows", help="Write all rows of the inputs, with the columns cluster and size, instead of a list.")
 ]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
@@ -168,7 +179,7 @@ class SetOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel or text (one set per line).",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, warc or text (one set per line).",
             panel=INPUT,
         ),
     ] = None
@@ -187,7 +198,7 @@ class VectorOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel or pictures.",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel, database or pictures.",
             panel=INPUT,
         ),
     ] = None
@@ -202,7 +213,8 @@ class TableOptions:
 
     separator: CsvSeparator = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or excel.", panel=INPUT)
+        str | None,
+        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv, excel, database or warc.", panel=INPUT),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -226,6 +238,19 @@ Shingle = Annotated[
 ]
 
 
+Weights = Annotated[
+    str | None,
+    option(
+        help="Count rare shingles or elements for more: idf compares by weighted Jaccard similarity.",
+        offer=("idf",),
+    ),
+]
+DropCommon = Annotated[
+    str | None,
+    option(metavar="SHARE", help="Ignore shingles or elements in more than this share of the items, such as 1%."),
+]
+
+
 @dataclass(frozen=True)
 class SimilarityOptions:
     """When documents are similar, and how surely similar ones are found."""
@@ -245,6 +270,8 @@ class SimilarityOptions:
     ] = None
     shingle: Shingle = "char:9"
     recall: Recall = 0.99
+    weights: Weights = None
+    drop_common: DropCommon = None
 
 
 @dataclass(frozen=True)
@@ -347,6 +374,9 @@ Sketch = Annotated[
 Seed = Annotated[int, option(metavar="N", help="Seed of the hash functions.", panel=RUNNING)]
 Threads = Annotated[int | None, option(metavar="N", help="Number of threads; default: all cores.", panel=RUNNING)]
 Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
+LogFormat = Annotated[
+    str, option(help="Lines on standard error: text, or json (an object each).", offer=("text", "json"), panel=RUNNING)
+]
 MaxPairs = Annotated[int, option(metavar="N", help="Fail if there are more pairs than this.", panel=RUNNING)]
 
 FamilyName = Annotated[
@@ -370,6 +400,23 @@ class RunOptions:
 
     threads: Threads = None
     quiet: Quiet = False
+    log_format: LogFormat = "text"
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What a scheduler wants to know before and after."""
+
+    stats: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Also write what was done as JSON: plan, counts, recall, times, memory, files with checksums.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, flag("--dry-run", help="Print the plan, and the time, memory and disk it needs; do nothing else.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -471,6 +518,7 @@ class DocumentOptions:
     shingling: ShingleOptions
     search: SearchOptions
     running: RunOptions
+    job: JobOptions
 
 
 @dataclass(frozen=True)

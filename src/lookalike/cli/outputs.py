@@ -5,8 +5,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lookalike.cli.log import command_line
 from lookalike.cli.options import OutputOptions
-from lookalike.cli.progress import TerminalRun, command_line
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record_outputs
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 
@@ -29,6 +31,7 @@ def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | N
     check_page(output.report, output.out)
     check_excel_safe(output.excel_safe, output.out, *others)
     check_apart([output.out, output.report], inputs)
+    record_outputs(output.out, output.report, *others)
 
 
 def check_excel_safe(excel_safe: bool, *outputs: str | None) -> None:

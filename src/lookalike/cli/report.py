@@ -9,9 +9,10 @@ import typer
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import command
+from lookalike.cli.log import command_line
 from lookalike.cli.options import option
 from lookalike.cli.outputs import check_page
-from lookalike.cli.progress import TerminalRun, command_line
+from lookalike.cli.progress import TerminalRun
 from lookalike.core.errors import UsageError
 
 if TYPE_CHECKING:

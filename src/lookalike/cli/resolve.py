@@ -249,13 +249,14 @@ def resolve(
     run = TerminalRun(**vars(running))
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
     with working_in(work, out, run) as room:
+        settings = keywords(basis, deciding, candidates) | room
         found = entities.resolve(
             *read(sources, files.golden, run),
             fields=field or None,
             golden_by=None if files.golden is None else rules,
             seed=seed,
             run=run,
-            **keywords(basis, deciding, candidates) | room,
+            **settings,
         )
         groups = group_records(found, files, run)
         write(found, groups, seed, out, files, every, show, run)

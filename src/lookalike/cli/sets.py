@@ -33,6 +33,8 @@ class SetSimilarityOptions:
         str | None, opt.threshold_option("Minimum similarity in (0, 1] (default: 0.8), or minimum overlap.")
     ] = None
     recall: opt.Recall = 0.99
+    weights: opt.Weights = None
+    drop_common: opt.DropCommon = None
 
 
 @dataclass(frozen=True)

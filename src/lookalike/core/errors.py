@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -232,6 +233,24 @@ def _as_fraction(value: object) -> str:
     written = re.fullmatch(r"(\d*[.,]?\d+)(%?)", value.strip()) if isinstance(value, str) else None
     number = float(written[1].replace(",", ".")) / (100 if written[2] else 1) if written else 0.0
     return f" Did you mean {number:g}?" if 0 < number <= 1 else ""
+
+
+def share(name: str, value: object) -> Fraction:
+    """Return a share in (0, 1), given as a number or as a percentage.
+
+    >>> share("drop_common", "1%"), share("drop_common", 0.25)
+    (Fraction(1, 100), Fraction(1, 4))
+    """
+    text = str(value).strip()
+    number, times = (text[:-1], 100) if text.endswith("%") else (text, 1)
+    found = Fraction(0)
+    if not isinstance(value, bool):
+        with suppress(ValueError, ZeroDivisionError):
+            found = Fraction(number) / times
+    if 0 < found < 1:
+        return found
+    hint = f" Did you mean {text}%?" if times == 1 and 1 <= found < 100 else ""
+    raise UsageError(f"{name} must be a share above 0 and below 1, such as 1% or 0.01; got {value!r}.{hint}")
 
 
 def positive(name: str, value: object) -> float:

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from threading import local
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lookalike.core.errors import whole
 
@@ -21,6 +21,10 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 Tick = Callable[[float], None]
 _thread = local()  # its `works` is set in the threads of a pool
+
+
+class Planned(Exception):
+    """Raised by a run that only wants to know the plan."""
 
 
 class Run:
@@ -50,6 +54,9 @@ class Run:
 
     def say(self, line: str) -> None:
         """Show the user a line; this base class shows nothing."""
+
+    def planned(self, needs: Any) -> None:
+        """Take note of what the search is expected to need; this base class goes on with it."""
 
     def waited(self) -> float:
         """Return how many seconds the user has waited before the search; this base class counts none."""

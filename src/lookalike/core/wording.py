@@ -2,6 +2,7 @@
 
 import math
 import re
+from fractions import Fraction
 
 # Controls of terminals, of lines and of the direction of text; and bytes that are no characters.
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -23,6 +24,15 @@ def verified(number: int) -> str:
     (', all verified', ', verified', '')
     """
     return ", all verified" if number > 1 else ", verified" if number else ""
+
+
+def percent(share: Fraction) -> str:
+    """Return a share as a percentage.
+
+    >>> percent(Fraction(1, 100)), percent(Fraction(1, 3))
+    ('1%', '33.3333%')
+    """
+    return f"{float(100 * share):g}%"
 
 
 def about(number: float, noun: str) -> str:

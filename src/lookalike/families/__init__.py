@@ -13,5 +13,16 @@ from lookalike.families.lines import RandomLines
 from lookalike.families.minhash import MinHash
 from lookalike.families.simhash import SimHash
 from lookalike.families.squares import GridSquares
+from lookalike.families.weighted import WeightedMinHash
 
-__all__ = ["BitSampling", "Family", "FieldEquality", "GridSquares", "Hyperplanes", "MinHash", "RandomLines", "SimHash"]
+__all__ = [
+    "BitSampling",
+    "Family",
+    "FieldEquality",
+    "GridSquares",
+    "Hyperplanes",
+    "MinHash",
+    "RandomLines",
+    "SimHash",
+    "WeightedMinHash",
+]

@@ -33,7 +33,7 @@ from lookalike.io.tables import as_text, is_text
 SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
     suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"
 }
-FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow", "excel")
+FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow", "excel", "database")
 MAGIC = b"FMR\0"
 DPI = 500.0  # all prints are scaled to it
 NAMES = {"id": ("id", "print", "finger"), "x": ("x",), "y": ("y",), "angle": ("angle", "theta", "direction")}

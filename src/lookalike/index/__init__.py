@@ -13,7 +13,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from secrets import randbits
@@ -28,6 +28,7 @@ from lookalike.core.errors import (
     DataError,
     LookalikeError,
     NotThere,
+    StoreError,
     UsageError,
     argument,
     choice,
@@ -36,7 +37,7 @@ from lookalike.core.errors import (
     remedy,
     whole,
 )
-from lookalike.core.run import Run, Tick
+from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.index.asking import Asking
 from lookalike.index.batches import (
     BATCH,
@@ -50,6 +51,7 @@ from lookalike.index.batches import (
 )
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, rows_of, shingle_settings
 from lookalike.index.entries import Entries, Waiting, salt_of
+from lookalike.index.exporting import readable, rows_in, settings_in
 from lookalike.index.grouping import Change, Group
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
@@ -93,7 +95,8 @@ class Index(Asking):
         if settings is None:
             raise UsageError("an index is opened with Index.open(path), and made with Index.build or Index.create.")
         super().__init__(store, settings)
-        self.group = Group(self._write_together)
+        self.group = Group(self._write_together, self._tidy)
+        self._tidied = True  # whether the last change left its tables tidy
 
     def close(self) -> None:
         """Write what waits to be written, and close the files."""
@@ -164,10 +167,15 @@ class Index(Asking):
             "notes": notes or {},
             "coding": None,
         }
+        return cls._empty(path, settings)
+
+    @classmethod
+    def _empty(cls, path: Path, settings: dict[str, Any]) -> "Index":
+        """Create an index with these settings."""
         store = Store(path, create=True)
         with store.writing() as writer:
             writer.put_settings(settings)
-            writer.put_salt(salt_of(seed))
+            writer.put_salt(salt_of(settings["wanted"]["seed"]))
         return cls(store, settings)
 
     @classmethod
@@ -247,6 +255,31 @@ class Index(Asking):
             store.close()
             raise
 
+    @classmethod
+    def restore(cls, path: str | Path, source: str | Path, *, run: Run | None = None) -> "Index":
+        """Make an index of the items that `export` wrote to a Parquet file; it gives the same answers.
+
+        Args:
+            path: the folder of the index, which must not exist yet.
+            source: the Parquet file.
+            run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
+
+        Returns:
+            The index, open for writing.
+        """
+        path, source, run = Path(path), Path(source), run or Run()
+        settings = settings_in(source)
+        with building(path) as place:
+            index = cls._empty(place, settings)
+            try:
+                with run.stage("restore") as tick, readable(source), index.store.writing() as writer:
+                    encoder = index._encoder()
+                    index._take(writer, encoder, run.map(encoder.encode_column, rows_in(source)), BULK, run, tick)
+                    writer.settle(run)
+            finally:
+                index.close()
+        return cls.open(path)
+
     # --- change ---
 
     def add(
@@ -274,22 +307,16 @@ class Index(Asking):
                 tick(0)  # which may end the run
                 return self.group.put(few).result()
         given = ids_of(ids)
-        added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
             if also is not None:
                 also(writer)
-            encoder, first = self._encoder(), writer.next_number()
+            encoder = self._encoder()
             batches = numbered(self._batches(items, given, run), writer.next_id())
-            for entries in run.map(encoder.encode, encoder.fitting(batches)):
-                waiting.append(entries)
-                if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
-                    added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
-                    waiting = Waiting()
-                tick(len(entries.ids))
-            check_all_named(given, added + waiting.items)
-            added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
-            writer.settle(run)
+            entries = run.map(encoder.encode, encoder.fitting(batches))
+            added = self._take(writer, encoder, entries, batch, run, tick, replace, given)
+            self._tidied = writer.settle(run)
             self._settle(writer, encoder)
+        self._tidy(run)
         return added
 
     def add_later(self, items: list[Any], ids: Iterable[Id] | None = None, *, replace: bool = False) -> "Future[int]":
@@ -338,8 +365,18 @@ class Index(Asking):
                     if writer.changes > before:
                         raise
                     results.append(error)
-            writer.settle()
+            self._tidied = writer.settle()
         return results
+
+    def _tidy(self, run: Run = ONE_THREAD) -> None:
+        """Tidy the tables after a large change, in small ones, whose pages the next ones use again.
+
+        The change itself is on disk: if this fails, as on a full disk, it is done with the next one.
+        """
+        with suppress(StoreError):
+            while not self._tidied:
+                with self.store.writing() as writer:
+                    self._tidied = writer.settle(run)
 
     def _make(self, writer: Writer, coding: Coding, change: Change, own: tuple[Entries, range]) -> int:
         """Make one change of several; errors of the caller come before anything is written."""
@@ -365,6 +402,28 @@ class Index(Asking):
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
 
+    def _take(
+        self,
+        writer: Writer,
+        encoder: Encoder,
+        entries: Iterable[Entries],
+        batch: int,
+        run: Run,
+        tick: Tick,
+        replace: bool = False,
+        given: Iterator[Id] | None = None,
+    ) -> int:
+        """Write entries, about `batch` items at a time; return how many."""
+        added, waiting, first = 0, Waiting(), writer.next_number()
+        for some in entries:
+            waiting.append(some)
+            if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
+                added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+                waiting = Waiting()
+            tick(len(some.ids))
+        check_all_named(given, added + waiting.items)
+        return added + self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+
     def _write(
         self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick
     ) -> int:
@@ -388,7 +447,7 @@ class Index(Asking):
 
     def _settle(self, writer: Writer, encoder: Encoder) -> None:
         """Save the coding that the first items chose."""
-        if encoder.coding is not None:
+        if encoder.coding is not None and self._coding is None:
             writer.put_settings({**(writer.settings() or self.settings), "coding": encoder.coding.settings()})
 
     def _fit(self, batch: Any) -> Coding:
@@ -416,7 +475,8 @@ class Index(Asking):
                     raise NotThere(f"there is no item {identity!r} in the index.")
                 drop(writer, self._coding, identity)
                 removed += 1
-            writer.settle()
+            self._tidied = writer.settle()
+        self._tidy()
         return removed
 
     @contextmanager

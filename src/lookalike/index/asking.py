@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -11,13 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from lookalike.core.errors import AlreadyThere, NotThere, whole, within
+from lookalike.core.errors import AlreadyThere, NotThere, UsageError, whole, within
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
-from lookalike.index.looking import Found, Looked, look_up
+from lookalike.index.exporting import write_items
+from lookalike.index.looking import Found, Looked, look_up, look_up_all
 from lookalike.index.records import Id, intact, is_id
 from lookalike.index.settings import read_settings
 from lookalike.index.store import Store
@@ -105,12 +107,15 @@ class Asking:
             return [Looked([])] * len(batch)
         encoded = coding.encode(batch)
         with self.store.reading() as reader:
-            return [look_up(reader, coding, encoded, place, threshold, k, check=check) for place in range(len(batch))]
+            if len(batch) == 1 or self.store.old:
+                places = range(len(batch))
+                return [look_up(reader, coding, encoded, place, threshold, k, check=check) for place in places]
+            return look_up_all(reader, coding, encoded, threshold, k, check)
 
     def query_batch(
         self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
     ) -> Pairs:
-        """Look up many items as `query` does; return pairs of an item given and an item found."""
+        """Look up many items as `query` does, but together; return pairs of an item given and an item found."""
         run = run or Run()
         bounds = self._bounds(threshold, k)
         asked: list[Any] = []
@@ -118,8 +123,9 @@ class Asking:
         found: Found = []
         stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if k is None else {"nearest": k})}
         with run.stage("query") as tick:
-            for batch, names in numbered(self._batches(items, None, run)):
-                for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):
+            batches = numbered(self._batches(items, None, run))
+            for names, several in run.map(lambda task: (task[1], self._looks(task[0], *bounds)), batches):
+                for place, looked in enumerate(several, len(asked)):
                     left.extend([place] * len(looked.found))
                     found.extend(looked.found)
                     stats["candidates"] += looked.candidates
@@ -151,7 +157,7 @@ class Asking:
     def _bounds(self, threshold: float | None, k: int | None) -> tuple[float, int | None]:
         return self._threshold(threshold), None if k is None else whole("k", k)
 
-    @property
+    @cached_property
     def threshold(self) -> float:
         """The similarity or distance within which items are found, unless a query gives another."""
         return float(Fraction(self.settings["wanted"]["threshold"]))
@@ -279,6 +285,31 @@ class Asking:
         [(0, 0.75)]
         """
         self.store.backup(Path(path))
+
+    def export(self, path: str | Path, run: Run | None = None) -> None:
+        """Write the items and settings to a Parquet file, from which `Index.restore` makes the index again.
+
+        Its columns are `id` and `text`, `vector`, `bits` or `hashes`: what the index keeps of an item.
+
+        >>> from tempfile import mkdtemp
+        >>> from lookalike.index import Index
+        >>> folder = Path(mkdtemp())
+        >>> with Index.build(folder / "some.index", ["one two", "three four"], store_text=True) as index:
+        ...     index.export(folder / "some.parquet")
+        >>> import pyarrow.parquet as pq
+        >>> pq.read_table(folder / "some.parquet").to_pylist()
+        [{'id': 0, 'text': 'one two'}, {'id': 1, 'text': 'three four'}]
+        >>> with Index.restore(folder / "again.index", folder / "some.parquet") as again:
+        ...     again.query("one two")
+        [(0, 1.0)]
+        """
+        run = run or Run()
+        self.store.check_format()
+        if "kind" in self.settings["notes"] and self.settings["notes"]["kind"] == "records":
+            raise UsageError("an index of records cannot be exported; copy it with `backup`.")
+        coding = self._known()
+        with run.stage("export"), self.store.reading() as reader:
+            write_items(reader, coding, str(path), run)
 
     def verify(self, run: Run | None = None) -> int:
         """Check that the hash tables agree with the items, or raise an error; return how many items."""

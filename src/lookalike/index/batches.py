@@ -52,6 +52,12 @@ class Encoder:
         encoded = self.fitted().encode(batch)
         return entries_of(names, encoded, self.fitted().payloads(encoded), self.salt), encoded
 
+    def encode_column(self, task: tuple[list[Id], pa.Array]) -> Entries:
+        """Return the entries of the ids and items of a table that was exported."""
+        names, column = task
+        encoded = self.fitted().of_column(column)
+        return entries_of(names, encoded, self.fitted().payloads(encoded), self.salt)
+
     def encode_together(self, changes: Sequence[Change], first: int) -> list[tuple[Entries, range]]:
         """Return the entries of all changes at once, and for each change the places of its own.
 

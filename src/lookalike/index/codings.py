@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -64,8 +65,8 @@ class Coding(ABC):
         """Return the bytes that keep each item."""
 
     @abstractmethod
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        """Return the similarities or distances of the item at `place` and others, from their payloads."""
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the similarities or distances of pairs: of rows, and of others, given their payloads."""
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -78,6 +79,14 @@ class Coding(ABC):
     @abstractmethod
     def again(self, payloads: Sequence[Content]) -> Encoded:
         """Encode items again, from their payloads."""
+
+    @abstractmethod
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        """Return what the bytes of some items keep, as a column of a table, and the name of the column."""
+
+    @abstractmethod
+    def of_column(self, column: pa.Array) -> Encoded:
+        """Encode the items of such a column."""
 
     def shown(self, payload: Content) -> Any:
         """Return an item as a user would give it, or None if the payload does not hold it."""
@@ -104,9 +113,7 @@ class Coding(ABC):
     @staticmethod
     def _spread(keys: np.ndarray) -> np.ndarray:
         """Make the keys of different tables different, since all are stored together."""
-        with np.errstate(over="ignore"):
-            tables = mix.py_func(np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)
-        return np.where(keys == EMPTY, EMPTY, keys ^ tables)
+        return np.where(keys == EMPTY, EMPTY, keys ^ numbers_of_tables(keys.shape[1]))
 
 
 class SetCoding(Coding):
@@ -156,6 +163,19 @@ class SetCoding(Coding):
     def shown(self, payload: Content) -> Any:
         return self.texts.decode([payload])[0].as_py() if self.texts is not None else None
 
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        if self.texts is not None:
+            return "text", self.texts.decode(payloads)
+        rows = self._rows(payloads)
+        return "hashes", pa.LargeListArray.from_arrays(pa.array(rows.indptr), pa.array(rows.elements))
+
+    def of_column(self, column: pa.Array) -> Encoded:
+        if self.texts is not None:
+            return self.encode(column.cast(pa.large_string()))
+        lists = column.cast(pa.large_list(pa.uint64()))
+        indptr = np.append(0, np.cumsum(lists.value_lengths().to_numpy().astype(np.int64)))
+        return self._encode(Sets.sorted(indptr, lists.flatten().to_numpy(), bag=False))
+
     def _encode(self, sets: Sets, texts: pa.LargeStringArray | None = None) -> Encoded:
         keys = self._spread(band_keys(self.plan, sets.indptr, sets.elements))
         return Encoded(keys, hash_rows(sets.indptr, sets.elements), sets, texts)
@@ -183,13 +203,13 @@ class SetCoding(Coding):
         indptr = np.append(0, np.cumsum(sizes))
         return Sets(indptr, unpack_differences(data, ends[:-1], ends[1:], indptr))
 
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        if not others:
-            return np.zeros(0)
-        one, rows = encoded.rows[place], self._rows(others)
-        indptr = np.append(0, rows.indptr + len(one))
-        left, right = np.zeros(len(others), np.int64), np.arange(1, len(others) + 1)
-        shared = np.maximum(0, overlaps(indptr, np.concatenate((one, rows.elements)), left, right, 0, 1))
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        read = self._rows(others)
+        indptr = np.append(rows.indptr, read.indptr[1:] + rows.indptr[-1])
+        right = right + len(rows)
+        shared = np.maximum(
+            0, overlaps(indptr, np.concatenate((rows.elements, read.elements)), None, left, right, 0, 1)
+        )
         sizes = np.diff(indptr)
         return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 
@@ -259,6 +279,16 @@ class VectorCoding(Coding):
     def again(self, payloads: Sequence[Content]) -> Encoded:
         return self.encode(self._items(payloads))
 
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        items = self._items(payloads)
+        values = items.words if isinstance(items, Bits) else items.values
+        name = "bits" if isinstance(items, Bits) else "vector"
+        return name, pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+    def of_column(self, column: pa.Array) -> Encoded:
+        values = column.flatten().to_numpy().reshape(len(column), -1)
+        return self.encode(Bits(values, self.size) if self.kind == "bits" else Vectors(values))
+
     def shown(self, payload: Content) -> Any:
         items = self._items([payload])
         if isinstance(items, Vectors):
@@ -286,12 +316,9 @@ class VectorCoding(Coding):
         keys: np.ndarray = fold_bands(signatures, plan.bands.bands, plan.bands.rows)
         return keys
 
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        if not others:
-            return np.zeros(0)
-        one = rows_of(encoded.rows, np.array([place]))
-        space = space_of([joined([one, self._items(others)])], self.plan.measure, float(self.plan.threshold))
-        return space.measured(np.zeros(len(others), np.int64), np.arange(1, len(others) + 1))
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        space = space_of([joined([rows, self._items(others)])], self.plan.measure, float(self.plan.threshold))
+        return space.measured(left, len(rows) + right)
 
     def recall(self, threshold: float) -> float:
         if self.plan.parts:
@@ -305,6 +332,14 @@ class VectorCoding(Coding):
         centre = None if self.centre is None else self.centre.tolist()
         own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str, "centre": centre}
         return {**self.plan.saved(), **own}
+
+
+@cache
+def numbers_of_tables(tables: int) -> np.ndarray:
+    """Return a number for each table that its keys are combined with."""
+    with np.errstate(over="ignore"):
+        numbers: np.ndarray = mix.py_func(np.arange(1, tables + 1, dtype=np.uint64) * GOLDEN)
+    return numbers
 
 
 def in_bytes(indptr: np.ndarray, values: np.ndarray) -> pa.LargeBinaryArray:

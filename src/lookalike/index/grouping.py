@@ -30,8 +30,10 @@ class Change:
 class Group:
     """A queue of changes, and a thread that writes them; it runs while there are changes."""
 
-    def __init__(self, write: Callable[[Sequence[Change]], list[int | BaseException]]) -> None:
-        self._write = write
+    def __init__(
+        self, write: Callable[[Sequence[Change]], list[int | BaseException]], tidy: Callable[[], None] = lambda: None
+    ) -> None:
+        self._write, self._tidy = write, tidy  # the second is called when the callers of the first have their answers
         self._waiting: deque[Change] = deque()
         self._changed = Condition()
         self._thread: Thread | None = None
@@ -73,6 +75,7 @@ class Group:
                     change.done.set_exception(result)
                 else:
                     change.done.set_result(result)
+            self._tidy()
 
     def _results(self, changes: Sequence[Change]) -> list[int | BaseException]:
         """Write changes together; if that fails as a whole, write each by itself."""

@@ -1,17 +1,20 @@
-"""Look up one item: find the items that share a bucket with it, and measure them."""
+"""Look up items: find those that share a bucket with them, and measure them."""
 
-from collections.abc import Container, Iterator
-from itertools import islice
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.index.codings import Coding, Content, Encoded
-from lookalike.index.records import Id, intact
+from lookalike.index.codings import Coding, Encoded, rows_of
+from lookalike.index.entries import hashes_of
+from lookalike.index.records import Id, Item, intact
 from lookalike.index.tables import Check, Reader, go_on
+from lookalike.kernels.hashing import EMPTY
 
 MOST = 10_000  # items of one bucket that are compared
 BLOCK = 16_000_000  # bytes of items that are measured at a time, so that a query takes little memory
+TOGETHER = 2_000  # items that are looked up together
+FULL = 256  # items of a bucket: whoever is in a fuller one is looked up alone
 
 Found = list[tuple[Id, float]]  # ids with similarities or distances, most similar first
 
@@ -41,33 +44,120 @@ def look_up(
     error to end the lookup.
     """
     numbers, crowded = reader.in_buckets(encoded.keys[place], MOST, check)
+    one = encoded.rows if len(encoded.rows) == 1 else rows_of(encoded.rows, np.array([place]))
     parts = [np.zeros(0)]
-    for payloads in _blocks(reader, numbers):
+    for items in _blocks(reader, numbers):
         check()
-        parts.append(coding.measure(encoded, place, payloads))
+        zeros, others = np.zeros(len(items), np.int64), np.arange(len(items))
+        parts.append(coding.measure(one, [item.payload for item in items], zeros, others))
     values = np.concatenate(parts)
     near = np.flatnonzero(coding.near(values, threshold))
-    order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]
     found: Found = []
-    for at in order.tolist():
+    for at in _best_first(coding, values, near):
         twins = (number for number in reader.twins(reader.item(numbers[at]).content) if number not in without)
-        wanted = islice(twins, None if k is None else k - len(found))
-        found.extend((reader.item(number).id, float(values[at])) for number in wanted)
-        if k is not None and len(found) >= k:
+        if _put(found, (reader.item(number).id for number in twins), float(values[at]), k):
             break
     return Looked(found, len(numbers), crowded)
 
 
-def _blocks(reader: Reader, numbers: list[int]) -> Iterator[list[Content]]:
-    """Yield the payloads of items in blocks of at most BLOCK bytes, or of one item."""
-    block: list[Content] = []
+@intact("an item")
+def look_up_all(
+    reader: Reader, coding: Coding, encoded: Encoded, threshold: float, k: int | None, check: Check = go_on
+) -> list[Looked]:
+    """Return what `look_up` returns for each of many items, but join them with the tables of the index.
+
+    Each block of the tables, and each candidate, is then read once for all of them.
+    """
+    looked: list[Looked] = []
+    for start in range(0, len(encoded.keys), TOGETHER):
+        rows = np.arange(start, min(start + TOGETHER, len(encoded.keys)))
+        looked += _join(reader, coding, encoded, rows, threshold, k, check)
+    return looked
+
+
+def _join(
+    reader: Reader, coding: Coding, encoded: Encoded, rows: np.ndarray, threshold: float, k: int | None, check: Check
+) -> list[Looked]:
+    """Look up the items at some places, which follow one another."""
+    check()
+    owners, tables = np.nonzero(encoded.keys[rows] != EMPTY)
+    places, numbers = reader.postings("buckets").meetings(encoded.keys[rows][owners, tables], FULL)
+    full = np.zeros(len(rows), np.bool_)
+    full[owners[np.bincount(places, minlength=len(owners)) >= FULL]] = True
+    pairs = np.unique(owners[places] << 32 | numbers)
+    pairs = pairs[~full[pairs >> 32]]
+    left, numbers = pairs >> 32, pairs & 0xFFFFFFFF
+    values = np.zeros(len(pairs))
+    near: dict[int, Item] = {}
+    order = np.argsort(numbers, kind="stable")
+    done = 0
+    for items in _blocks(reader, np.unique(numbers).tolist()):
+        check()
+        stop = int(np.searchsorted(numbers[order], items[-1].number, "right"))
+        part = order[done:stop]
+        asked, asking = np.unique(left[part], return_inverse=True)
+        others = np.searchsorted([item.number for item in items], numbers[part])
+        some = rows_of(encoded.rows, rows[asked])
+        values[part] = coding.measure(some, [item.payload for item in items], asking, others)
+        close = others[coding.near(values[part], threshold)]
+        near |= {items[at].number: items[at] for at in np.unique(close).tolist()}
+        done = stop
+    twins = _twins(reader, near)
+    looked: list[Looked] = []
+    bounds = np.searchsorted(left, np.arange(len(rows) + 1))
+    good = coding.near(values, threshold)
+    for row in range(len(rows)):
+        if full[row]:
+            looked.append(look_up(reader, coding, encoded, int(rows[row]), threshold, k, check=check))
+            continue
+        start, stop = bounds[row], bounds[row + 1]
+        found: Found = []
+        for at in _best_first(coding, values, start + np.flatnonzero(good[start:stop])):
+            if _put(found, twins[int(numbers[at])], float(values[at]), k):
+                break
+        looked.append(Looked(found, int(stop - start)))
+    return looked
+
+
+def _twins(reader: Reader, near: dict[int, Item]) -> dict[int, list[Id]]:
+    """Return for each of some heads the ids of the items with its content, its own first."""
+    heads = list(near.values())
+    hashes = hashes_of([item.content for item in heads], reader.salt)
+    twins: dict[int, list[Id]] = {item.number: [item.id] for item in heads}
+    places, numbers = reader.postings("contents").meetings(hashes)
+    for at in np.lexsort((numbers, places)).tolist():
+        head, number = heads[places[at]], int(numbers[at])
+        if number != head.number and (other := reader.item(number)).content == head.content:
+            twins[head.number].append(other.id)
+    return twins
+
+
+def _best_first(coding: Coding, values: np.ndarray, places: np.ndarray) -> list[int]:
+    """Return some places of values, that of the most similar first."""
+    some = -values[places] if coding.plan.kind == "similarity" else values[places]
+    best: list[int] = places[np.argsort(some, kind="stable")].tolist()
+    return best
+
+
+def _put(found: Found, ids: Iterator[Id] | Sequence[Id], value: float, k: int | None) -> bool:
+    """Add ids to those found; return whether there are `k` then."""
+    for name in ids:
+        found.append((name, value))
+        if len(found) == k:
+            return True
+    return False
+
+
+def _blocks(reader: Reader, numbers: list[int]) -> Iterator[list[Item]]:
+    """Yield items in blocks of at most BLOCK bytes, or of one item."""
+    block: list[Item] = []
     size = 0
     for number in numbers:
-        payload = reader.item(number).payload
-        if block and size + len(payload) > BLOCK:
+        item = reader.item(number)
+        if block and size + len(item.payload) > BLOCK:
             yield block
             block, size = [], 0
-        block.append(payload)
-        size += len(payload)
+        block.append(item)
+        size += len(item.payload)
     if block:
         yield block

@@ -9,6 +9,7 @@ buckets   bucket, number -> nothing
 
 import zlib
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from lookalike.core.run import ONE_THREAD
 from lookalike.index.codings import Coding
 from lookalike.index.entries import hashes_of
+from lookalike.index.kept import Kept
 from lookalike.index.postings import pages_of
 from lookalike.index.records import Id, Item, intact, pack_id
 from lookalike.index.runs import Runs
@@ -26,6 +28,22 @@ from lookalike.kernels.hashing import EMPTY
 
 OLD_TABLES = ("items", "texts", "ids", "contents", "buckets")
 STEP = 100_000  # entries that are read at a time
+
+
+class OldKept(Kept):
+    """The records of the items under their numbers alone; those of removed items are gone."""
+
+    def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
+        self.txn, self.records = txn, tables["items"]
+
+    def get(self, number: int) -> Any:
+        return self.txn.get(number.to_bytes(4, "big"), db=self.records)
+
+    def since(self, first: int = 0) -> Iterator[tuple[int, Any]]:
+        cursor = self.txn.cursor(db=self.records)
+        if cursor.set_range(first.to_bytes(4, "big")):
+            for key, record in cursor:
+                yield int.from_bytes(key, "big"), record
 
 
 class OldReader(Reader):
@@ -68,6 +86,10 @@ class OldReader(Reader):
             owners = np.frombuffer(b"".join(numbers), ">u4").astype(np.uint64)
             runs.add([(hashes.reshape(-1, 1), owners, np.ones(len(some), np.bool_))], ONE_THREAD)
         return map(runs.merged, range(SLICES))
+
+    @cached_property
+    def kept(self) -> Kept:
+        return OldKept(self.txn, self.tables)
 
     def sizes(self) -> dict[str, int]:
         return {name: pages_of(self.txn, self.tables[name]) for name in OLD_TABLES}

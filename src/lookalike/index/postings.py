@@ -4,13 +4,15 @@ A table of postings holds an entry for each pair of a hash and the number of an 
 bits are kept, so whoever looks one up compares the item itself. The first byte says in which slice
 an entry is; within a slice it is one 64-bit number.
 
-New entries go to the table `recent`, and so do removals. When there are many, slice after slice is
-folded: its blocks and its recent entries are merged, and written anew after all other blocks of the
-table. Pages of blocks are therefore always full, and those of the old blocks are freed.
+New entries go to a table of recent changes, and so do removals. When there are many, slice after
+slice is folded: its blocks and its recent changes are merged, and written anew after all other
+blocks of the table. Pages of blocks are therefore always full, and those of the old blocks are
+freed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice, pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,20 +20,27 @@ import numpy as np
 from lookalike.core.run import Run
 from lookalike.index.records import damaged
 from lookalike.index.runs import Runs
-from lookalike.kernels.blocks import HALF, SLICES, find_in_blocks, pack_blocks, size_of_block, unpack_block
+from lookalike.kernels.blocks import HALF, SLICES, SPARE, find_in_blocks, pack_blocks, unpack_blocks
 
 BLOCK = 1000  # bytes: four blocks and their keys fill a page
-ADDED, REMOVED = b"", b"-"  # the value of a recent entry
-MANY = 64  # hashes in a slice, from which on to unpack all of it is faster
+ADDED, REMOVED = b"", b"-"  # the value of a recent change
 LEAST_EQUAL = 200  # entries that a block holds at least if all have the same key
-GENERATION, FOLDS = 4, b"folds "  # bytes of a key of a block; the name of the count of folds
+FOLDS = b"folds "  # before the name of a table: how many slices were folded so far
+RECENT = "recent "  # before the name of a table: that of its recent changes
+MOST_RECENT = 2_000  # recent changes of a small table
+SHARE = 64  # of a larger table, one entry in this many can be a recent change
+ENTRY = 5  # bytes of an entry in a block, approximately
+MANY = 1 << 32  # more items than an index can number
+LOW = np.uint64(0xFFFFFFFF)
 
 
 class SliceParts(NamedTuple):
     """All that a slice consists of before it is folded."""
 
-    blocks: list[tuple[bytes, bytes]]  # the first entry and the content of each
-    recent: list[tuple[bytes, bytes]]  # entries, and whether they were removed
+    blocks: np.ndarray  # one after another
+    bounds: np.ndarray
+    changes: np.ndarray  # recent entries
+    gone: np.ndarray  # which of them were removed
     new: list[np.ndarray]
 
 
@@ -39,46 +48,62 @@ class Postings:
     """The entries of one table in a transaction."""
 
     def __init__(self, txn: Any, tables: dict[str, Any], name: str) -> None:
-        self.txn, self.blocks, self.recent, self.name = txn, tables[name], tables["recent"], name
-        self.letter = name[:1].encode()
+        self.txn, self.name = txn, name
+        self.blocks, self.recent = tables[name], tables[RECENT + name]
         self.runs: Runs | None = None  # entries that are not yet in the table
-        self.has_recent = txn.stat(db=self.recent)["entries"] > 0
-        self.folds = int.from_bytes(txn.get(FOLDS + self.letter, b"\0")[:8], "big")
+        self.folds = int.from_bytes(txn.get(self._counter, b"\0")[:8], "big")
+
+    @property
+    def _counter(self) -> bytes:
+        return FOLDS + self.name.encode()
 
     # --- reading ---
 
-    def find(self, hashes: Sequence[int], most: int | None = None) -> list[list[int]]:
+    def find(self, hashes: Sequence[int], most: int = MANY) -> list[list[int]]:
         """Return for each hash the numbers of its items, ascending; a long list may end after `most`."""
-        found = self._in_blocks(hashes, most)
-        for at, one in enumerate(hashes):
-            if self.runs is not None:
+        changes = self._changes(hashes) if self.recent_size else {}
+        found = self._in_blocks(hashes, most + max(map(len, changes.values()), default=0))
+        if self.runs is not None:
+            for at, one in enumerate(hashes):
                 found[at] += self.runs.find(one >> 56, one >> 24 & 0xFFFFFFFF)
-            changes = list(self._changes(self.letter + (one >> 24).to_bytes(5, "big"))) if self.has_recent else []
-            if changes:
-                gone = {int.from_bytes(entry[-4:], "big") for entry, value in changes if value == REMOVED}
-                numbers = {int.from_bytes(entry[-4:], "big") for entry, _ in changes}
-                found[at] = sorted({*found[at], *numbers} - gone)
+        for at, some in changes.items():
+            found[at] = sorted({*found[at], *some} - {number for number, value in some.items() if value == REMOVED})
         return found
 
-    def _in_blocks(self, hashes: Sequence[int], most: int | None) -> list[list[int]]:
+    def _changes(self, hashes: Sequence[int]) -> dict[int, dict[int, bytes]]:
+        """Return the recent changes of those hashes that have any: numbers with what was done."""
+        cursor = self.txn.cursor(db=self.recent)
+        found: dict[int, dict[int, bytes]] = {}
+        for at, one in enumerate(hashes):
+            prefix = (one >> 24).to_bytes(5, "big")
+            if cursor.set_range(prefix) and cursor.key()[:5] == prefix:
+                found[at] = {int.from_bytes(key[5:], "big"): bytes(value) for key, value in under(cursor, prefix)}
+        return found
+
+    def _in_blocks(self, hashes: Sequence[int], most: int) -> list[list[int]]:
         """Find entries in the blocks that can hold them, all with one call of the kernel."""
         cursor = self.txn.cursor(db=self.blocks)
         found: list[list[int]] = [[] for _ in hashes]
         owners: list[int] = []
         blocks: list[Any] = []
-        firsts: list[int] = []
-        enough = None if most is None else most // LEAST_EQUAL + 2
+        enough = most // LEAST_EQUAL + 2
         for at, one in enumerate(hashes):
-            for first, block in islice(self._holding(cursor, one), enough):
+            key = self._key(one)
+            there = cursor.set_range(key)
+            for _ in range(enough if there else 0):
+                place = cursor.key()
+                if len(place) != len(key):
+                    raise damaged(f"the table of {self.name}", "a key")
+                if place[4] != key[4]:  # a block of another slice
+                    break
                 owners.append(at)
-                firsts.append(first)
-                blocks.append(block)
+                blocks.append(cursor.value())
+                if place[8] != key[8] or place[5:9] != key[5:9] or not cursor.next():
+                    break  # else the next block can hold some, too
         if not blocks:
             return found
-        bounds = np.fromiter(accumulate(map(len, blocks), initial=0), np.int64, len(blocks) + 1)
         keys = np.array([hashes[at] >> 24 & 0xFFFFFFFF for at in owners], np.uint64)
-        data = np.frombuffer(b"".join(blocks) or b"\0", np.uint8)
-        numbers, ends = find_in_blocks(data, bounds, np.array(firsts, np.uint64), keys)
+        numbers, ends = find_in_blocks(*joined(blocks), keys)
         if ends[-1] < 0:
             raise damaged(f"the table of {self.name}", "a block")
         if len(numbers):
@@ -88,39 +113,37 @@ class Postings:
                 start = end
         return found
 
-    def _holding(self, cursor: Any, one: int) -> Iterator[tuple[int, Any]]:
-        """Yield the blocks that can hold entries of a hash, each with its first entry."""
-        prefix, key = self._prefix(one >> 56), one >> 24 & 0xFFFFFFFF
-        least = prefix + key.to_bytes(4, "big")
-        there = cursor.set_range(least)
-        more = there and bytes(cursor.key()).startswith(least)
-        if cursor.prev() if there else cursor.last():  # the block before can hold some, too
-            place = bytes(cursor.key())
-            if place.startswith(prefix):
-                yield int.from_bytes(place[5:], "big"), cursor.value()
-        more = more and cursor.set_range(least)
-        while more and bytes(cursor.key()).startswith(least):
-            yield int.from_bytes(cursor.key()[5:], "big"), cursor.value()
-            more = cursor.next()
+    def meetings(self, hashes: np.ndarray, most: int = MANY) -> tuple[np.ndarray, np.ndarray]:
+        """Return (places, numbers): each item of each of many hashes, with the place of the hash.
 
-    def among(self, hashes: np.ndarray) -> Iterator[tuple[int, list[int]]]:
-        """Yield the place of each of many hashes that has items, with their numbers."""
+        Of a hash that many items have, the first `most` are enough.
+        """
         order = np.argsort(hashes, kind="stable")
         bounds = np.searchsorted(hashes[order] >> np.uint64(56), np.arange(SLICES + 1, dtype=np.uint64))
+        whole = self.txn.stat(db=self.blocks)["entries"] // SLICES  # then to unpack all of a slice is faster
+        columns: tuple[list[np.ndarray], ...] = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for part, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            if stop - start > MANY:
-                entries = merged(self._parts(part))
-                keys = entries >> np.uint64(HALF)
-                wanted = hashes[order[start:stop]] >> np.uint64(24) & np.uint64(0xFFFFFFFF)
-                first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-                for at in np.flatnonzero(last > first).tolist():
-                    owners = entries[first[at] : last[at]] & np.uint64(0xFFFFFFFF)
-                    yield int(order[start + at]), owners.tolist()
-            else:
-                for at in order[start:stop].tolist():
-                    (numbers,) = self.find([int(hashes[at])])
-                    if numbers:
-                        yield at, numbers
+            if start < stop:
+                some = order[start:stop]
+                places, numbers = (self._in_slice(part, hashes[some], most) if stop - start > whole
+                                   else self._one_by_one(hashes[some], most))  # fmt: skip
+                columns[0].append(some[places])
+                columns[1].append(numbers)
+        return np.concatenate(columns[0]), np.concatenate(columns[1])
+
+    def _one_by_one(self, hashes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+        found = self.find(hashes.tolist(), most)
+        counts = [len(numbers) for numbers in found]
+        return np.repeat(np.arange(len(found)), counts), np.array([one for some in found for one in some], np.int64)
+
+    def _in_slice(self, part: int, hashes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+        entries = merged(self._parts(part))
+        keys, wanted = entries >> np.uint64(HALF), hashes >> np.uint64(24) & LOW
+        first, last = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+        counts = np.minimum(last - first, most)
+        ends = np.cumsum(counts)
+        at = np.arange(ends[-1]) + np.repeat(first - ends + counts, counts)
+        return np.repeat(np.arange(len(hashes)), counts), (entries[at] & LOW).astype(np.int64)
 
     def slices(self) -> Iterator[np.ndarray]:
         """Yield the entries of each slice, in order."""
@@ -128,39 +151,57 @@ class Postings:
             yield merged(self._parts(part))
 
     def byte_size(self) -> int:
-        """Return how many bytes the blocks take on disk."""
-        return pages_of(self.txn, self.blocks)
+        """Return how many bytes the table takes on disk."""
+        return pages_of(self.txn, self.blocks) + pages_of(self.txn, self.recent)
+
+    @cached_property
+    def recent_size(self) -> int:
+        """How many recent changes there are."""
+        return int(self.txn.stat(db=self.recent)["entries"])
+
+    def _key(self, one: int) -> bytes:
+        """Return the least key of a block that can hold entries of a hash: generation, slice, last entry."""
+        generation = self.folds + SLICES - 1 - (one >> 56) >> 8
+        return ((generation << 40 | one >> 24) << HALF).to_bytes(13, "big")
 
     def _prefix(self, part: int) -> bytes:
-        generation = (self.folds + SLICES - 1 - part) // SLICES
-        return (generation << 8 | part).to_bytes(GENERATION + 1, "big")
+        return self._key(part << 56)[:5]
 
     def _parts(self, part: int) -> SliceParts:
-        blocks = [(key[5:], bytes(value)) for key, value in under(self.txn.cursor(db=self.blocks), self._prefix(part))]
-        recent = [(key[2:], value) for key, value in self._changes(self.letter + bytes([part]))]
-        return SliceParts(blocks, recent, [] if self.runs is None else self.runs.slice(part))
-
-    def _changes(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return ((key, bytes(value)) for key, value in under(self.txn.cursor(db=self.recent), prefix))
+        blocks = [block for _, block in under(self.txn.cursor(db=self.blocks), self._prefix(part))]
+        content, bounds = joined(blocks)
+        changes = list(under(self.txn.cursor(db=self.recent), bytes([part])))
+        entries = np.frombuffer(b"".join(entry[1:] for entry, _ in changes), ">u8").astype(np.uint64)
+        gone = np.array([value == REMOVED for _, value in changes], np.bool_)
+        return SliceParts(content, bounds, entries, gone, [] if self.runs is None else self.runs.slice(part))
 
     # --- writing ---
 
     def put(self, hashes: Iterable[int], number: int, value: bytes = ADDED) -> None:
         """Add the entries of an item, or remove them."""
-        self.has_recent = True
         tail = number.to_bytes(4, "big")
-        entries = ((self.letter + (one >> 24).to_bytes(5, "big") + tail, value) for one in hashes)
-        self.txn.cursor(db=self.recent).putmulti(entries)
+        self._change([((one >> 24).to_bytes(5, "big") + tail, value) for one in hashes])
 
     def put_runs(self, runs: Runs) -> None:
-        """Add entries to the recent ones."""
-        self.has_recent = True
-        cursor = self.txn.cursor(db=self.recent)
+        """Add entries to the recent changes."""
         for part in range(SLICES):
-            prefix = self.letter + bytes([part])
             for entries in runs.slice(part):
-                content = entries.astype(">u8").tobytes()
-                cursor.putmulti((prefix + content[at : at + 8], ADDED) for at in range(0, len(content), 8))
+                content, prefix = entries.astype(">u8").tobytes(), bytes([part])
+                self._change([(prefix + content[at : at + 8], ADDED) for at in range(0, len(content), 8)])
+
+    def _change(self, changes: list[tuple[bytes, bytes]]) -> None:
+        self.txn.cursor(db=self.recent).putmulti(changes)
+        self.__dict__.pop("recent_size", None)
+
+    def tidy(self, most: int, run: Run) -> bool:
+        """Fold as many slices as there are recent changes too many, up to `most`; return whether that was all."""
+        allowed = max(MOST_RECENT, pages_of(self.txn, self.blocks) // ENTRY // SHARE)
+        excess = self.recent_size - allowed
+        if excess <= 0:
+            return True
+        wanted = -(-excess * SLICES // self.recent_size)
+        self.fold(min(wanted, most), run)
+        return wanted <= most
 
     def fold(self, parts: int, run: Run) -> None:
         """Fold some slices, those that were not folded for the longest time first."""
@@ -168,10 +209,11 @@ class Postings:
         for made in run.map(lambda task: packed(merged(task)), tasks):
             part = self.folds % SLICES
             remove_under(self.txn.cursor(db=self.blocks), self._prefix(part))
-            remove_under(self.txn.cursor(db=self.recent), self.letter + bytes([part]))
+            remove_under(self.txn.cursor(db=self.recent), bytes([part]))
             self.folds += 1
             self._append(part, made)
-        self.txn.put(FOLDS + self.letter, self.folds.to_bytes(8, "big"))
+        self.txn.put(self._counter, self.folds.to_bytes(8, "big"))
+        self.__dict__.pop("recent_size", None)
 
     def load(self, slices: Iterable[np.ndarray], run: Run) -> None:
         """Fill the table, which is empty, with the entries of all slices."""
@@ -180,37 +222,34 @@ class Postings:
 
     def _append(self, part: int, blocks: list[tuple[bytes, Any]]) -> None:
         prefix = self._prefix(part)
-        self.txn.cursor(db=self.blocks).putmulti(((prefix + first, block) for first, block in blocks), append=True)
+        self.txn.cursor(db=self.blocks).putmulti(((prefix + last, block) for last, block in blocks), append=True)
+
+
+def joined(blocks: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return blocks as the kernels read them: one after another, and their bounds."""
+    bounds = np.fromiter(accumulate(map(len, blocks), initial=0), np.int64, len(blocks) + 1)
+    return np.frombuffer(b"".join([*blocks, bytes(SPARE)]), np.uint8), bounds
 
 
 def merged(parts: SliceParts) -> np.ndarray:
     """Return the entries of a slice, sorted."""
-    entries = [unpacked(first, block) for first, block in parts.blocks]
-    changes = np.frombuffer(b"".join(entry for entry, _ in parts.recent), ">u8").astype(np.uint64)
-    gone = np.array([value == REMOVED for _, value in parts.recent], bool)
-    whole = np.concatenate([np.zeros(0, np.uint64), *entries, changes[~gone], *parts.new])
-    if parts.recent or parts.new:
-        whole.sort()
-        whole = whole[np.append(True, whole[1:] != whole[:-1])[: len(whole)]]
-        if gone.any():
-            whole = whole[~np.isin(whole, changes[gone], assume_unique=True)]
+    entries, intact = unpack_blocks(parts.blocks, parts.bounds)
+    if not intact:
+        raise damaged("a table", "a block")
+    if not len(parts.changes) and not parts.new:
+        return np.asarray(entries)
+    whole: np.ndarray = np.concatenate([entries, parts.changes[~parts.gone], *parts.new])
+    whole.sort(kind="stable")  # which merges what is sorted already
+    whole = whole[np.append(True, whole[1:] != whole[:-1])[: len(whole)]]
+    if parts.gone.any():
+        whole = whole[~np.isin(whole, parts.changes[parts.gone], assume_unique=True)]
     return whole
 
 
-def unpacked(first: bytes, block: bytes) -> np.ndarray:
-    """Return the entries of a block."""
-    data = np.frombuffer(block, np.uint8)
-    count = size_of_block(data)
-    if count < 0:
-        raise damaged("a table", "a block")
-    entries: np.ndarray = unpack_block(data, count, np.uint64(int.from_bytes(first, "big")))
-    return entries
-
-
 def packed(entries: np.ndarray) -> list[tuple[bytes, Any]]:
-    """Return sorted entries as blocks, each with its first entry."""
-    content, bounds, firsts = pack_blocks(entries, BLOCK)
-    keys = entries[firsts].astype(">u8").tobytes()
+    """Return sorted entries as blocks, each with its last entry."""
+    content, bounds, lasts = pack_blocks(entries, BLOCK)
+    keys = entries[lasts].astype(">u8").tobytes()
     every = memoryview(content)
     spans = enumerate(pairwise(bounds.tolist()))
     return [(keys[8 * at : 8 * at + 8], every[start:stop]) for at, (start, stop) in spans]

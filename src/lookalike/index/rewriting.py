@@ -14,9 +14,10 @@ import pyarrow as pa
 from lookalike.core.run import Run
 from lookalike.index.codings import SetCoding, coding_of
 from lookalike.index.entries import entries_of, salt_of
+from lookalike.index.kept import SWEPT
 from lookalike.index.old import OldReader
 from lookalike.index.postings import FOLDS
-from lookalike.index.tables import FORMAT, Reader, Writer
+from lookalike.index.tables import FORMAT, POSTINGS, Reader, Writer
 from lookalike.index.texts import SAMPLED, Phrasebook
 
 STEP = 1000  # items that are encoded again at a time
@@ -28,9 +29,9 @@ def rewrite(reader: Reader, writer: Writer, run: Run) -> None:
     if isinstance(reader, OldReader):
         _upgrade(reader, writer, run)
         return
-    writer.txn.cursor(db=writer.tables["items"]).putmulti(reader.txn.cursor(db=reader.tables["items"]), append=True)
-    for name, postings in reader.postings.items():
-        writer.postings[name].load(postings.slices(), run)
+    writer.kept.extend(reader.kept.since())
+    for name in POSTINGS:
+        writer.postings(name).load(reader.postings(name).slices(), run)
 
 
 def catch_up(before: Reader, now: Reader, writer: Writer, run: Run) -> None:
@@ -48,7 +49,7 @@ def catch_up(before: Reader, now: Reader, writer: Writer, run: Run) -> None:
             payloads = pa.array([bytes(item.payload) for item in some], pa.large_binary())
             entries = entries_of([item.id for item in some], encoded, payloads, writer.salt)
             writer.add_numbered([entries], np.array([item.number for item in some], np.uint64), run)
-        writer.settle(run)
+        writer.settle(run, 1)
     _copy_facts(now, writer)
 
 
@@ -74,7 +75,7 @@ def _facts(reader: Reader) -> Iterator[tuple[bytes, Any]]:
     """Yield what is in no table."""
     tables = {name.encode() for name in reader.tables}
     for key, value in reader.txn.cursor():
-        if bytes(key) not in tables and not bytes(key).startswith(FOLDS):
+        if bytes(key) not in {*tables, SWEPT} and not bytes(key).startswith(FOLDS):
             yield bytes(key), value
 
 

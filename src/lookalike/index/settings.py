@@ -23,7 +23,7 @@ def read_settings(store: Store) -> dict[str, Any]:
             settings = reader.settings()
         got = None if settings is None else settings["format"]
         if settings is not None and (got in (2, FORMAT) or (got == 1 and settings["shingles"]["unit"] == "char")):
-            _check(settings)  # format 1 hashed texts of fewer words than a shingle in another way
+            check_settings(settings)  # format 1 hashed texts of fewer words than a shingle in another way
             return settings
     except StoreError:
         raise
@@ -36,7 +36,7 @@ def read_settings(store: Store) -> dict[str, Any]:
     )
 
 
-def _check(settings: dict[str, Any]) -> None:
+def check_settings(settings: dict[str, Any]) -> None:
     """Raise some error for settings that `Index.create` and `Index.add` cannot have written."""
     wanted, coding = settings["wanted"], settings["coding"]
     choice("measure", wanted["measure"], (*BANDED, *OF_VECTORS))

@@ -149,6 +149,7 @@ class Sieve:
             else:
                 self._take(entries, place)
         self.new.number_from(self.following)
+        self.new.settle(share=1)
         return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
     def _displace(self, name: Id) -> None:
@@ -179,7 +180,7 @@ class Sieve:
         for number in sorted(self.displaced):
             item = self.new.item(number)
             self.new.remove(item, self.encoder.fitted().again([item.payload]).keys[0])
-        self.new.settle()
+        self.new.settle(share=1)
 
 
 @intact("an item")

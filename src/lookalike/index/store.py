@@ -57,7 +57,7 @@ class Store:
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            options: dict[str, Any] = {"max_dbs": 8, "max_readers": 1024, "create": create}
+            options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
             lock = not (read_only and self._is_fixed())
             self.env = self._environment(readonly=read_only, lock=lock, **options)
             try:
@@ -150,16 +150,15 @@ class Store:
     def writing(self) -> Iterator[Writer]:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
         with self._known_errors(), self._my_turn():
-            self._check_format()
+            self.check_format()
             with self._in_use(), self.env.begin(write=True, buffers=True) as txn:
                 yield Writer(txn, self.tables)
 
-    def _check_format(self) -> None:
+    def check_format(self) -> None:
+        """Raise an error if the tables are those of an older format."""
         if self.old:
             how = remedy("index.compact()", f"`lookalike index compact {self.path}`")
-            raise StoreError(
-                f"{self.path}: has an older format, which can be read but not changed; upgrade it with {how}."
-            )
+            raise StoreError(f"{self.path}: has an older format, which can only be queried; upgrade it with {how}.")
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:

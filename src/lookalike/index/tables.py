@@ -4,7 +4,8 @@ items     number -> content hash, id and payload
 ids       hash of an id -> number
 contents  hash of a content -> numbers: identical items; the first is their head
 buckets   bucket -> numbers: only heads, so a million copies of a page are one entry
-recent    changes of these three that are not yet in their blocks (see `postings`)
+recent .. changes of each of these three that are not yet in its blocks (see `postings`)
+removed   numbers of removed items that still take space among the items
 
 Hashes are shortened, so a number found under one is compared with the item itself.
 """
@@ -21,7 +22,8 @@ from lookalike.core.errors import StoreError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.codings import Coding
 from lookalike.index.entries import Entries, first_of_each, hashes_of
-from lookalike.index.postings import REMOVED, Postings, pages_of
+from lookalike.index.kept import STRIDE, Kept
+from lookalike.index.postings import ENTRY, RECENT, REMOVED, Postings, pages_of
 from lookalike.index.records import LARGEST_COUNTED, LARGEST_ID, Id, Item, damaged, pack_id, unpack
 from lookalike.index.runs import Runs
 from lookalike.kernels.blocks import SLICES
@@ -31,14 +33,14 @@ from lookalike.measures.table import OLD_NAMES
 FORMAT = 3
 MOST_NUMBERS = 1 << 32
 POSTINGS = ("ids", "contents", "buckets")
-TABLES = ("recent", "items", *POSTINGS)  # older formats lack the first
+TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
 SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
-MOST_RECENT = 30_000  # recent entries of a small index
-SHARE = 16  # of a larger index, one entry in this many can be recent
 FEW = 64  # items that are added one by one
-ENTRY = 5  # bytes of an entry in a block, approximately
+SHARE_OF_RUNS = 16  # new entries are folded at once if the table is at most this many times as large
+STEP = 128  # a change tidies one part in this many of a table
+LEAST_STEP = 1 << 16  # or of a small table as many bytes
 
 Check = Callable[[], None]  # raises an error to end the work of its caller
 
@@ -52,11 +54,18 @@ class Reader:
 
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
         self.txn, self.tables = txn, tables
+        self._postings: dict[str, Postings] = {}
 
     @cached_property
-    def postings(self) -> dict[str, Postings]:
-        """The tables of postings by their names."""
-        return {name: Postings(self.txn, self.tables, name) for name in POSTINGS}
+    def kept(self) -> Kept:
+        """The records of the items."""
+        return Kept(self.txn, self.tables)
+
+    def postings(self, name: str) -> Postings:
+        """Return a table of postings."""
+        if name not in self._postings:
+            self._postings[name] = Postings(self.txn, self.tables, name)
+        return self._postings[name]
 
     @property
     def salt(self) -> int:
@@ -88,37 +97,33 @@ class Reader:
         """Return the number of the item with this id, or None."""
         packed = pack_id(identity)
         (one,) = hashes_of([packed], self.salt).tolist()
-        (numbers,) = self.postings["ids"].find([one])
+        (numbers,) = self.postings("ids").find([one])
         return next((number for number in reversed(numbers) if self.item(number).id == identity), None)
 
     def item(self, number: int) -> Item:
         """Return the item with this number."""
-        return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
+        return unpack(number, self.kept.get(number))
 
     def items(self, first: int = 0) -> Iterator[Item]:
         """Yield the items with numbers from `first` on."""
-        cursor = self.txn.cursor(db=self.tables["items"])
-        if cursor.set_range(first.to_bytes(4, "big")):
-            for key, record in cursor:
-                yield unpack(int.from_bytes(key, "big"), record)
+        return (unpack(number, record) for number, record in self.kept.since(first))
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all items, ascending."""
-        for key in self.txn.cursor(db=self.tables["items"]).iternext(keys=True, values=False):
-            yield int.from_bytes(key, "big")
+        return (number for number, _ in self.kept.since())
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
         check()
-        buckets = [numbers[:most] for numbers in self.postings["buckets"].find(buckets_of(keys), most)]
-        found = {number for numbers in buckets for number in numbers}
-        crowded = any(len(numbers) == most for numbers in buckets)
+        buckets = self.postings("buckets").find(buckets_of(keys), most)
+        crowded = max(map(len, buckets), default=0) >= most
+        found = {number for numbers in buckets for number in (numbers[:most] if crowded else numbers)}
         return sorted(found), crowded
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
         (one,) = hashes_of([content], self.salt).tolist()
-        (numbers,) = self.postings["contents"].find([one])
+        (numbers,) = self.postings("contents").find([one])
         return (number for number in numbers if self.item(number).content == content)
 
     def shown(self, coding: Coding, item: Item) -> Any:
@@ -153,7 +158,7 @@ class Reader:
 
     def slices(self, name: str) -> Iterator[np.ndarray]:
         """Yield the entries of each slice of a table, in order."""
-        return self.postings[name].slices()
+        return self.postings(name).slices()
 
     def buckets(self) -> tuple[int, int]:
         """Count the buckets, and the entries in them."""
@@ -208,10 +213,8 @@ class Writer(Reader):
         bounds = np.cumsum([0, *sizes])
         own = [numbers[start:stop] for start, stop in pairwise(bounds.tolist())]
         heads = self._heads(parts, own, run)
-        keys = numbers.astype(">u4").tobytes()
         records = chain.from_iterable(part.records for part in parts)
-        named = ((keys[at : at + 4], record) for at, record in zip(range(0, len(keys), 4), records, strict=True))
-        self.txn.cursor(db=self.tables["items"]).putmulti(named, append=True)
+        self.kept.extend(zip(numbers.tolist(), records, strict=True))
         every = [np.ones(size, np.bool_) for size in sizes]
         columns = {"ids": [part.names for part in parts], "contents": [part.twins for part in parts]}
         for table, hashes in columns.items():
@@ -221,7 +224,7 @@ class Writer(Reader):
         self._runs("buckets").add(list(zip([part.keys for part in parts], own, chosen, strict=True)), run)
 
     def _runs(self, table: str) -> Runs:
-        postings = self.postings[table]
+        postings = self.postings(table)
         if postings.runs is None:
             postings.runs = Runs()
         return postings.runs
@@ -235,39 +238,41 @@ class Writer(Reader):
         if self.txn.stat(db=self.tables["items"])["entries"]:
             hashes = np.concatenate([part.twins for part in parts])
             rows = np.flatnonzero(found)
-            for at, others in self.postings["contents"].among(hashes[rows]):
-                row = rows[at]
-                content = contents[row].astype(">u8").tobytes()
-                found[row] = all(self.item(number).content != content for number in others)
+            for at, number in zip(*self.postings("contents").meetings(hashes[rows]), strict=True):
+                if self.item(int(number)).content == contents[rows[at]].astype(">u8").tobytes():
+                    found[rows[at]] = False
         return found
 
-    def settle(self, run: Run = ONE_THREAD) -> None:
-        """Put the entries of added items into the tables."""
-        for postings in self.postings.values():
-            if postings.runs is None:
-                continue
-            if postings.runs.size * ENTRY * SHARE > max(postings.byte_size(), MOST_RECENT):
+    def settle(self, run: Run = ONE_THREAD, share: int = STEP) -> bool:
+        """Put the entries of added items into the tables, and tidy the tables up to a point.
+
+        Of a large table, one part in `share` is tidied: a small change must not write the whole index
+        anew. Returns whether that was all; if not, another change does more.
+        """
+        done = True
+        for name in POSTINGS:
+            postings = self.postings(name)
+            runs, size = postings.runs, postings.byte_size()
+            if runs is not None and runs.size * ENTRY * SHARE_OF_RUNS > size:
                 postings.fold(SLICES, run)
-            else:
-                postings.put_runs(postings.runs)
+                runs = None
             postings.runs = None
-        recent = int(self.txn.stat(db=self.tables["recent"])["entries"])
-        blocks = sum(postings.byte_size() for postings in self.postings.values())
-        most = max(MOST_RECENT, blocks // ENTRY // SHARE)
-        if recent > most:
-            for postings in self.postings.values():
-                postings.fold(-(-(recent - most) * SLICES // recent), run)
+            if runs is not None:
+                postings.put_runs(runs)
+            done &= postings.tidy(part_of(SLICES, size, share), run)
+        strides = -(-self.next_number() // STRIDE)
+        return self.kept.tidy(len(self), part_of(strides, pages_of(self.txn, self.tables["items"]), share)) and done
 
     def add_one(self, entries: Entries, place: int) -> None:
         """Add one of some items, whose id is new; for one item this is faster than `add`."""
         first = self._numbers_from(1)
         content = entries.contents[place].astype(">u8").tobytes()
         is_head = next(self.twins(content), None) is None
-        self.txn.put(first.to_bytes(4, "big"), entries.records[place], db=self.tables["items"])
-        self.postings["ids"].put([int(entries.names[place])], first)
-        self.postings["contents"].put([int(entries.twins[place])], first)
+        self.kept.put(first, entries.records[place])
+        self.postings("ids").put([int(entries.names[place])], first)
+        self.postings("contents").put([int(entries.twins[place])], first)
         if is_head:
-            self.postings["buckets"].put(buckets_of(entries.keys[place]), first)
+            self.postings("buckets").put(buckets_of(entries.keys[place]), first)
         self._count(first + 1, 1)
         name = entries.ids[place]
         if isinstance(name, int) and name < LARGEST_COUNTED:
@@ -285,25 +290,22 @@ class Writer(Reader):
         if not len(self):
             return []
         ids = list(chain.from_iterable(part.ids for part in parts))
-        hashes = np.concatenate([part.names for part in parts])
-        found = [at for at, numbers in self.postings["ids"].among(hashes) if self._holds(numbers, ids[at])]
-        return [ids[at] for at in sorted(found)]
-
-    def _holds(self, numbers: list[int], identity: Id) -> bool:
-        return any(self.item(number).id == identity for number in numbers)
+        places, numbers = self.postings("ids").meetings(np.concatenate([part.names for part in parts]))
+        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
+        return [ids[at] for at in sorted(at for at, number in pairs if self.item(number).id == ids[at])]
 
     def remove(self, item: Item, keys: np.ndarray) -> None:
         """Remove an item, given its bucket keys; the next identical one takes its place as head."""
         content = bytes(item.content)
         same = list(self.twins(content))
         name, twin = hashes_of([pack_id(item.id), content], self.salt).tolist()
-        self.txn.delete(item.number.to_bytes(4, "big"), db=self.tables["items"])
-        self.postings["ids"].put([name], item.number, REMOVED)
-        self.postings["contents"].put([twin], item.number, REMOVED)
+        self.kept.remove(item.number)
+        self.postings("ids").put([name], item.number, REMOVED)
+        self.postings("contents").put([twin], item.number, REMOVED)
         if same[0] == item.number:
-            self.postings["buckets"].put(buckets_of(keys), item.number, REMOVED)
+            self.postings("buckets").put(buckets_of(keys), item.number, REMOVED)
             for heir in same[1:2]:
-                self.postings["buckets"].put(buckets_of(keys), heir)
+                self.postings("buckets").put(buckets_of(keys), heir)
         self._count(self._number(NEXT), -1)
 
     def number_from(self, following: int) -> None:
@@ -320,3 +322,8 @@ def buckets_of(keys: np.ndarray) -> list[int]:
     """Return the buckets of one item."""
     buckets: list[int] = keys[keys != EMPTY].tolist()
     return buckets
+
+
+def part_of(whole: int, size: int, share: int) -> int:
+    """Return how many of the parts of a table, of this size in bytes, one change tidies."""
+    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1)))

@@ -60,8 +60,8 @@ class Source(ItemSource):
             column of strings.
         id: the column of ids; by default the column `id` if there is one; otherwise, or with "-",
             items are numbered from 0.
-        format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text" (one document per line)
-            or "files" (one document per file); by default that of the file name or first bytes.
+        format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "warc", "text" (one
+            document per line) or "files" (one per file); by default that of the file name or first bytes.
         on_error: what to do with bad rows: "fail", or "skip" to leave them out and count them.
         batch_bytes: about how many bytes to read at a time.
         html: whether the texts are web pages, compared by their visible text; the column can then
@@ -183,6 +183,14 @@ class Source(ItemSource):
     def column_names(self) -> list[str]:
         """Return the names of all columns of the inputs; of JSON lines, those of the first lines."""
         return list(dict.fromkeys(name for part in self.parts for name in self._schema(part).names))
+
+    def written_names(self) -> list[str]:
+        """Return the names of the columns that `tables` and `lines` return, as far as they are known."""
+        names = self.column_names()
+        if self.columns is None:
+            return names
+        keys = {name for part in self.parts for name in self._keys(part).names}
+        return [name for name in names if name in keys or name in self.columns]
 
     def text_columns(self) -> list[str]:
         """Return the names of the text columns of those inputs that are tables."""

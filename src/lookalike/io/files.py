@@ -16,17 +16,12 @@ SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
 HEAD = 8192  # bytes to inspect to decide whether a file is text
 FILES = 256  # the most files to read in one task
 PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
-ARCHIVE = "is a web archive (WARC), which is not supported; save its pages as Parquet or JSON lines, one page per row"
 NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".avro": "is Avro, which is not supported; save it as Parquet or JSON lines",
     ".orc": "is ORC, which is not supported; save it as Parquet",
     ".pkl": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
     ".pickle": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
-    ".sqlite": "is a SQLite database; export its table as CSV or Parquet",
-    ".sqlite3": "is a SQLite database; export its table as CSV or Parquet",
-    ".db": "is a database; export its table as CSV or Parquet",
-    ".duckdb": "is a DuckDB database; export its table as CSV or Parquet",
-    **dict.fromkeys((".warc", ".wet", ".wat"), ARCHIVE),
+    ".wat": "is metadata of a web archive (WAT), which has no texts; read its WARC or WET file",
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".ico"), PICTURE),
 }
 

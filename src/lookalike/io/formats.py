@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.io import arrow, csv, excel, files, jsonl, lines, parquet
+from lookalike.io import arrow, csv, databases, excel, files, jsonl, lines, parquet, streams, warc
 from lookalike.io.part import CODECS, Block, Part, Task
 
 
@@ -56,6 +56,14 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(csv.csv_tasks, csv.csv_schema, (".csv",), encoded=True),
     "tsv": Format(csv.csv_tasks, csv.csv_schema, (".tsv",), encoded=True),
     "excel": Format(excel.excel_tasks, excel.excel_schema, (".xlsx",)),
+    "database": Format(
+        databases.database_tasks,
+        databases.database_schema,
+        (".sqlite", ".sqlite3", ".db", ".duckdb"),
+        (databases.SQLITE,),
+        rows=databases.database_rows,
+    ),
+    "warc": Format(warc.warc_tasks, warc.warc_schema, (".warc", ".wet"), (b"WARC/",)),
     "text": Format(
         lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False, spots=lines.line_spots
     ),
@@ -69,8 +77,9 @@ FORMATS: Mapping[str, Format] = {
         cost=4.0,
     ),
     "table": Format(arrow.table_tasks, arrow.table_schema, rows=arrow.table_rows, spots=arrow.table_spots, cost=0.6),
+    "stream": Format(streams.stream_tasks, streams.stream_schema, rows=streams.stream_rows, cost=0.6),
 }
-NAMED = tuple(name for name in FORMATS if name != "table")  # those that users can name
+NAMED = tuple(name for name in FORMATS if name not in ("table", "stream"))  # those that users can name
 TABLES = tuple(name for name in NAMED if FORMATS[name].columns)
 ENCODED = tuple(name for name in NAMED if FORMATS[name].encoded)
 UNTYPED = ("csv", "tsv", "text")  # these do not distinguish numbers from strings

@@ -12,15 +12,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError, argument, remedy
-from lookalike.io.files import ARCHIVE, why_no_text
+from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
-from lookalike.io.part import BOM, UTF8, Part
+from lookalike.io.part import BOM, OF, UTF8, Part
+from lookalike.io.streams import NAME, Iterated, is_iterated
 
 FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"PK\x03\x04": "is a zip archive; unpack it, or name an Excel workbook .xlsx",
@@ -28,7 +29,7 @@ FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
     b"\xff\xfe": "is in UTF-16; use {} to read it",
     b"\xfe\xff": "is in UTF-16; use {} to read it",
-    b"WARC/": ARCHIVE,
+    b"WARC/": "is a web archive; name it .warc, or set the format to warc",
     b"%PDF": "is a PDF; convert it with pdftotext",
 }
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # side files that other programs write next to tables
@@ -68,12 +69,16 @@ def find_parts(
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif is_iterated(given):
+            parts.append(Part(NAME, "stream", content=Iterated(given)))
         elif not isinstance(given, str | os.PathLike):
             raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
         elif not str(given):
             raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":
             parts.append(_standard_input(format, html))
+        elif (named := split_table(given)).table:
+            parts.extend(_with_table(part, named) for part in find_parts([named.path], format or "database"))
         elif Path(given).is_dir() or _is_glob(Path(given)):
             parts.extend(_expand(Path(given), format, suffixes, html))
         elif not Path(given).exists():
@@ -99,6 +104,30 @@ def find_parts(
     elif loose:
         parts.append(Part("the files", "files", tuple(loose), html=html))
     return parts if encoding == UTF8 else _encoded(parts, encoding)
+
+
+class TableName(NamedTuple):
+    """An input as the user wrote it: a path, and the name of a table in that database, if any."""
+
+    path: Path
+    table: str
+
+
+def split_table(given: str | os.PathLike[str]) -> TableName:
+    """Return the two parts of an input such as shop.db::products.
+
+    >>> split_table("shop.db::products"), split_table("shop.db")
+    (TableName(path=PosixPath('shop.db'), table='products'), TableName(path=PosixPath('shop.db'), table=''))
+    """
+    path, mark, table = str(given).rpartition(OF)
+    return TableName(Path(path), table) if mark and path and not Path(given).exists() else TableName(Path(given), "")
+
+
+def _with_table(part: Part, named: TableName) -> Part:
+    """Return a database with the name of its table."""
+    if part.format != "database":
+        raise UsageError(f"{named.path}{OF}{named.table}: only databases have tables; {part.name} is {part.format}.")
+    return replace(part, name=f"{part.name}{OF}{named.table}", table=named.table)
 
 
 def _encoded(parts: list[Part], encoding: str) -> list[Part]:
@@ -183,7 +212,9 @@ def without_notes(files: list[Path]) -> list[Path]:
 
 def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
     """Raise an error for an output that is also an input, or lies in an input folder."""
-    names = [Path(given) for given in inputs if isinstance(given, str | Path) and str(given) not in ("", "-")]
+    names = [
+        split_table(given).path for given in inputs if isinstance(given, str | Path) and str(given) not in ("", "-")
+    ]
     for output in (one for one in outputs if one is not None and one != "-"):
         place = Path(os.path.realpath(output))
         for given in names:

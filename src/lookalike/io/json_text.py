@@ -21,12 +21,17 @@ TEXT = pa.large_string()
 
 def json_lines(table: pa.Table) -> pa.Buffer:
     """Return the rows of a table as lines of JSON."""
+    return content_of(json_rows(table)) if len(table) else pa.py_buffer(b"")
+
+
+def json_rows(table: pa.Table) -> pa.LargeStringArray:
+    """Return each row of a table as a line of JSON, with its line feed."""
     if not len(table):
-        return pa.py_buffer(b"")
+        return pa.array([], TEXT)
     pieces: list[Any] = []
     for name, column in dict(zip(table.column_names, table.columns, strict=True)).items():
         pieces += [pa.scalar(f"{', ' if pieces else '{'}{as_json(name)}: ", TEXT), _cells(column)]
-    return content_of(pc.binary_join_element_wise(*pieces, pa.scalar("}\n", TEXT), pa.scalar("", TEXT)))
+    return pc.binary_join_element_wise(*pieces, pa.scalar("}\n", TEXT), pa.scalar("", TEXT))
 
 
 def content_of(rows: pa.LargeStringArray | pa.LargeBinaryArray) -> pa.Buffer:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import UsageError
+from lookalike.io.streams import Iterated, is_iterated
 from lookalike.items.vectors import as_numpy
 
 
@@ -25,8 +26,8 @@ def unwrapped(given: Any) -> tuple[Any, list[Any] | None]:
             )
         return list(given.values()), list(given)
     if _is_dataset(given):
-        if not hasattr(given, "__len__"):
-            raise UsageError("items are an IterableDataset; pass a Dataset, or write it to Parquet and pass the path.")
+        if is_iterated(given):
+            return pa.concat_tables(Iterated(given).batches(), promote_options="permissive"), None
         return given.with_format("arrow")[:], None
     if isinstance(given, np.ndarray | pa.Table | pa.Array | pa.ChunkedArray):
         return given, None

@@ -15,6 +15,7 @@ from lookalike.core.errors import BadFile
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COLONS, UNIT = "::", "\x1f"  # the two-character separator of MovieLens, and the character that replaces it
+OF = "::"  # between a database and its table
 UTF8 = "utf-8"
 WHOLE_FILES = ("files", "pictures")  # formats in which a file is an item
 BOM = b"\xef\xbb\xbf"
@@ -30,7 +31,7 @@ class Part:
     name: str
     format: str
     paths: tuple[Path, ...] = ()
-    content: Any = None  # bytes of standard input, or an Arrow table
+    content: Any = None  # bytes of standard input, an Arrow table, or a data set
     base: Path | None = None  # the folder that ids of whole-file documents are relative to
     names: tuple[str, ...] = ()  # column names for CSV without a header line
     separator: str = ""  # between cells, if not the usual one
@@ -39,6 +40,7 @@ class Part:
     encoding: str = UTF8  # of text formats; the others ignore it
     most: int = DOCUMENT_BYTES  # bytes of a document; longer lines and files are faulty
     partition: tuple[tuple[str, int | str | None], ...] = ()  # constant columns, from the names of its folders
+    table: str = ""  # the name of the table to read, of a database
 
     def open(self) -> pa.NativeFile:
         """Open a stream of the part's bytes, decompressed and converted to UTF-8.
@@ -74,6 +76,8 @@ class Part:
         """Return the size in bytes as it is stored."""
         if isinstance(self.content, pa.Table):
             return int(self.content.nbytes)
+        if self.format == "stream":
+            return 0  # nobody knows
         return sum(path.stat().st_size for path in self.paths) if self.content is None else len(self.content)
 
     def byte_size(self) -> int:
@@ -86,7 +90,9 @@ class Part:
 
     def digest(self) -> bytes:
         """Return a digest of the bytes, and of the ids and columns that come from file names."""
-        made = blake2b(repr((self.format, self.names, self.separator, self.partition)).encode(), digest_size=32)
+        made = blake2b(
+            repr((self.format, self.names, self.separator, self.partition, self.table)).encode(), digest_size=32
+        )
         for path in self.paths:
             with open(path, "rb") as file:
                 made.update(file_digest(file, blake2b).digest())

@@ -19,6 +19,7 @@ from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.formats import FORMATS, NAMED
 from lookalike.io.inputs import find_parts
 from lookalike.io.part import Block, Part
+from lookalike.io.streams import is_iterated
 from lookalike.io.tables import bad_row, plain, plain_schema, reading
 
 BATCH_BYTES = 4 << 20
@@ -79,7 +80,7 @@ class ItemSource:
         if format is not None:
             choice("format", format, self.formats)
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else inputs
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) or is_iterated(inputs) else inputs
         if not isinstance(given, Iterable) or isinstance(given, bytes):
             raise UsageError(f"inputs must be paths or Arrow tables; got {type(inputs).__name__}.")
         self._schemas: dict[int, pa.Schema] = {}

@@ -1,6 +1,6 @@
 """Converts Arrow tables to plain types, and finds their bad rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -70,6 +70,14 @@ def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
 def in_one(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array; what is one already is not copied, as `combine_chunks` would."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def join_ids(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
+    """Return the ids of several columns in one; as strings if their types differ."""
+    full = [column for column in columns if len(column)]
+    kinds = {column.type for column in full}
+    kind = pa.large_string() if len(kinds) > 1 else kinds.pop() if kinds else pa.int64()
+    return pa.concat_arrays([pa.array([], kind), *(in_one(column).cast(kind) for column in full)])
 
 
 def is_string(kind: pa.DataType) -> bool:

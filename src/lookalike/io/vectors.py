@@ -27,7 +27,7 @@ from lookalike.io.vector_tables import Batch, TableReader
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, stacked, zero_rows
 
-VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "pictures")
+VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "pictures")
 TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
 MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # first bytes of standard input
 

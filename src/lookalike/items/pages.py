@@ -146,11 +146,11 @@ def article_text(page: bytes | str) -> str:
     return "" if all(block.place.headline for block in found) else "\n".join(block.text for block in found)
 
 
-def decode_page(page: bytes) -> str:
+def decode_page(page: bytes, sent: str = "") -> str:
     """Return the text of a page given as bytes, markup included.
 
-    The encoding is that of a byte order mark, else the one the page declares, else UTF-8, else
-    Windows-1252. Invalid bytes become U+FFFD.
+    The encoding is that of a byte order mark, else the one the page was `sent` with, else the one it
+    declares, else UTF-8, else Windows-1252. Invalid bytes become U+FFFD.
 
     >>> decode_page(b"<p>caf\\xe9</p>")
     '<p>café</p>'
@@ -159,9 +159,9 @@ def decode_page(page: bytes) -> str:
         if page.startswith(mark):
             return page[len(mark) :].decode(encoding, "replace")
     start = re.sub(rb"<!--.*?-->", b"", page[:DECLARED_WITHIN], flags=re.S)
-    if declared := DECLARED.search(start):
+    declared = DECLARED.search(start)
+    for label in (sent.lower(), declared[1].decode().lower() if declared else ""):
         with suppress(LookupError):  # there is no such encoding
-            label = declared[1].decode().lower()
             name = codecs.lookup(LABELS.get(label, label)).name
             if name in TAKEN_FOR or USED.fullmatch(name):
                 return page.decode(TAKEN_FOR.get(name, name), "replace")

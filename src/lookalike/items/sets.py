@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -16,6 +16,7 @@ from lookalike.core.run import ONE_THREAD, Run
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows, take_rows
 from lookalike.kernels.text import hash_contents
+from lookalike.kernels.weights import row_totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,8 @@ class Sets:
     """Sets of 64-bit hashes: row i is elements[indptr[i]:indptr[i + 1]], sorted and distinct.
 
     A bag is stored as the set of its (element, copy number), so overlaps of bags are those of sets.
+    If elements have weights, weights[i] is that of elements[i]; the same element weighs the same in
+    every set.
 
     >>> sets = Sets.of([{"a", "d"}, {"c"}, {"b", "d", "e"}])
     >>> len(sets), sets.sizes.tolist()
@@ -34,6 +37,7 @@ class Sets:
     bag: bool = False
     ids: pa.Array | None = None  # the ids that results show; None for positions
     named: Callable[[np.ndarray], list[Any]] | None = None  # returns the original elements of rows, if available
+    weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Check the bounds that kernels rely on: they would read outside of the array otherwise."""
@@ -79,11 +83,26 @@ class Sets:
         """Return how many elements each set has."""
         return np.diff(self.indptr)
 
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """The total weight of each set: without weights, its size."""
+        if self.weights is None:
+            return self.sizes
+        totals: np.ndarray = row_totals(self.indptr, self.weights)
+        return totals
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+        """The arrays from which kernels compute overlaps."""
+        return self.indptr, self.elements, None if self.weights is None else (self.weights, self.totals)
+
     def take(self, rows: np.ndarray) -> "Sets":
         """Return the given rows, in that order."""
         starts = self.indptr[:-1][rows]
-        indptr, elements = take_rows(starts, self.indptr[1:][rows] - starts, self.elements)
-        return Sets(indptr, elements, self.bag)
+        sizes = self.indptr[1:][rows] - starts
+        indptr, elements = take_rows(starts, sizes, self.elements)
+        weights = None if self.weights is None else take_rows(starts, sizes, self.weights)[1]
+        return Sets(indptr, elements, self.bag, weights=weights)
 
     @staticmethod
     def concatenate(parts: "Iterable[Sets]", run: Run = ONE_THREAD) -> "Sets":

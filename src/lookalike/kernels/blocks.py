@@ -1,9 +1,10 @@
 """Pack sorted entries into small blocks of bits, and find entries there again.
 
 An entry is one 64-bit number: a key in the high half, the number of an item in the low half. A
-block has a head of 4 bytes: the width of the differences between keys, the width of the numbers,
-and the count of entries (two bytes). The entries follow, each a difference from the key before it
-and a number. The first difference is from the key of the entry that the block is stored under.
+block has a head of 8 bytes: the width of the differences between keys, the width of the numbers,
+the count of entries (two bytes), and the first key (four). The entries follow, each a difference
+from the key before it and a number. Blocks are stored under their last entries, so that the first
+block at or after a key is the one that holds it.
 """
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from lookalike.kernels.hashing import EMPTY, kernel, mix
 from lookalike.kernels.sets import grown
 
-HEAD = 4  # bytes
+HEAD = 8  # bytes
+SPARE = 8  # bytes that must follow a block in memory, whatever they are: bits are read in words
 HALF = 32  # bits of a key, and of a number
 MOST_ENTRIES = 4096  # in a block
 SLICES = 256  # one for each first byte of a hash
@@ -30,29 +32,22 @@ def bits_of(x):
 @kernel
 def put_bits(out, at, value, width):
     """Write `width` bits of a value from bit `at` on, into bytes that are zero."""
-    value <<= np.uint64(at & 7)
-    byte = at >> 3
-    left = width + (at & 7)
-    while left > 0:
-        out[byte] |= np.uint8(value & np.uint64(255))
-        value >>= np.uint64(8)
-        byte += 1
-        left -= 8
+    while width > 0:
+        free = 8 - (at & 7)
+        out[at >> 3] |= np.uint8((value << np.uint64(at & 7)) & np.uint64(255))
+        value = value >> np.uint64(free)
+        at += min(free, width)
+        width -= free
 
 
 @kernel
 def get_bits(data, at, width):
-    """Return `width` bits from bit `at` on, at most 56."""
-    value = np.uint64(0)
+    """Return `width` bits from bit `at` on, at most 57; the word that begins there is read as a whole."""
     byte = at >> 3
-    shift = np.uint64(0)
-    left = width + (at & 7)
-    while left > 0:
-        value |= np.uint64(data[byte]) << shift
-        shift += np.uint64(8)
-        byte += 1
-        left -= 8
-    return (value >> np.uint64(at & 7)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
+    word = np.uint64(0)
+    for i in range(8):
+        word |= np.uint64(data[byte + i]) << np.uint64(8 * i)
+    return (word >> np.uint64(at & 7)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
 
 
 @kernel
@@ -84,27 +79,28 @@ def entries_that_fit(entries, start, most):
 def pack_blocks(entries, most):
     """Pack sorted entries into blocks of at most `most` bytes.
 
-    Returns (content, bounds, firsts): block i is content[bounds[i]:bounds[i + 1]], and begins with
-    entry firsts[i].
+    Returns (content, bounds, lasts): block i is content[bounds[i]:bounds[i + 1]], and ends with
+    entry lasts[i].
     """
-    content = np.zeros(12 * len(entries), np.uint8)
-    bounds, firsts = np.zeros(len(entries) + 1, np.int64), np.zeros(len(entries), np.int64)
+    content = np.zeros(16 * len(entries), np.uint8)
+    bounds, lasts = np.zeros(len(entries) + 1, np.int64), np.zeros(len(entries), np.int64)
     blocks, i, end = 0, 0, 0
     while i < len(entries):
         count, key_width, number_width = entries_that_fit(entries, i, most)
         content[end], content[end + 1] = key_width, number_width
         content[end + 2], content[end + 3] = count & 255, count >> 8
+        put_bits(content, 8 * end + 32, key_of(entries[i]), HALF)
         at = 8 * (end + HEAD)
         for j in range(i, i + count):
             put_bits(content, at, key_of(entries[j]) - key_of(entries[max(j - 1, i)]), key_width)
             put_bits(content, at + key_width, number_of(entries[j]), number_width)
             at += key_width + number_width
-        firsts[blocks] = i
         end = (at + 7) >> 3
         i += count
+        lasts[blocks] = i - 1
         blocks += 1
         bounds[blocks] = end
-    return content[:end].copy(), bounds[: blocks + 1].copy(), firsts[:blocks].copy()
+    return content[:end].copy(), bounds[: blocks + 1].copy(), lasts[:blocks].copy()
 
 
 @kernel
@@ -117,46 +113,69 @@ def size_of_block(block):
 
 
 @kernel
-def unpack_block(block, count, first):
-    """Return the entries of a block of `count` entries that is stored under its first entry."""
-    entries = np.empty(count, np.uint64)
-    key_width, number_width = np.int64(block[0]), np.int64(block[1])
-    key, at = key_of(first), 8 * HEAD
-    for i in range(count):
-        key += get_bits(block, at, key_width)
-        entries[i] = key << np.uint64(HALF) | get_bits(block, at + key_width, number_width)
-        at += key_width + number_width
-    return entries
+def unpack_blocks(data, bounds):
+    """Return the entries of all blocks, block i being data[bounds[i]:bounds[i + 1]], and whether none is damaged."""
+    total = 0
+    for i in range(len(bounds) - 1):
+        count = size_of_block(data[bounds[i] : bounds[i + 1]])
+        if count < 0:
+            return np.empty(0, np.uint64), False
+        total += count
+    entries = np.empty(total, np.uint64)
+    n = 0
+    for i in range(len(bounds) - 1):
+        start = bounds[i]
+        key_width, number_width = np.int64(data[start]), np.int64(data[start + 1])
+        key, at = get_bits(data, 8 * start + 32, HALF), 8 * (start + HEAD)
+        for _ in range(size_of_block(data[start : bounds[i + 1]])):
+            key += get_bits(data, at, key_width)
+            entries[n] = key << np.uint64(HALF) | get_bits(data, at + key_width, number_width)
+            at += key_width + number_width
+            n += 1
+    return entries, True
 
 
 @kernel
-def find_in_blocks(data, bounds, firsts, wanted):
+def first_in_block(data, start, count, wanted):
+    """Return (place, key, at) of the first of `count` entries with a key from `wanted` on, at bit `at`.
+
+    The place is `count` if there is none.
+    """
+    key_width, width = np.int64(data[start]), np.int64(data[start]) + np.int64(data[start + 1])
+    key, at = get_bits(data, 8 * start + 32, HALF), 8 * (start + HEAD)
+    for place in range(count):
+        key += get_bits(data, at, key_width)
+        if key >= wanted:
+            return place, key, at
+        at += width
+    return count, key, at
+
+
+@kernel
+def find_in_blocks(data, bounds, wanted):
     """Return (numbers, ends): those of the entries with key wanted[i] in block i, up to ends[i].
 
-    Block i is data[bounds[i]:bounds[i + 1]], stored under firsts[i]. For a damaged block, the last
-    end is -1.
+    Block i is data[bounds[i]:bounds[i + 1]]. For a damaged block, the last end is -1.
     """
     ends = np.zeros(len(wanted), np.int64)
     found = np.empty(16, np.int64)
     n = 0
     for i in range(len(wanted)):
-        block = data[bounds[i] : bounds[i + 1]]
-        count = size_of_block(block)
+        start = bounds[i]
+        count = size_of_block(data[start : bounds[i + 1]])
         if count < 0:
             ends[-1] = -1
             return found[:0], ends
-        key_width, number_width = np.int64(block[0]), np.int64(block[1])
-        key, at = key_of(firsts[i]), 8 * HEAD
-        for _ in range(count):
-            key += get_bits(block, at, key_width)
-            if key > wanted[i]:
-                break
-            if key == wanted[i]:
-                if n == len(found):
-                    found = grown(found, n)
-                found[n] = get_bits(block, at + key_width, number_width)
-                n += 1
+        place, key, at = first_in_block(data, start, count, wanted[i])
+        key_width, number_width = np.int64(data[start]), np.int64(data[start + 1])
+        while place < count and key == wanted[i]:
+            if n == len(found):
+                found = grown(found, n)
+            found[n] = get_bits(data, at + key_width, number_width)
+            n += 1
+            place += 1
             at += key_width + number_width
+            key += get_bits(data, at, key_width)
         ends[i] = n
     return found[:n].copy(), ends
 

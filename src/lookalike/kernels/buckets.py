@@ -105,7 +105,9 @@ def met_before(other, of_indptr, of_buckets, item, at, rooms, kept, held):
 
 
 @kernel
-def first_kept(item, of_indptr, of_buckets, rooms, kept, held, fresh, late, unlike, patience, indptr, elements, p, q):
+def first_kept(
+    item, of_indptr, of_buckets, rooms, kept, held, fresh, late, unlike, patience, indptr, elements, weights, p, q
+):  # fmt: skip
     """Return the first similar kept item in the item's buckets, or -1, and their overlap.
 
     Only kept items whose mark in `fresh` equals `late` are compared, each once. unlike[item] counts
@@ -116,7 +118,7 @@ def first_kept(item, of_indptr, of_buckets, rooms, kept, held, fresh, late, unli
         for other in kept[rooms[bucket] : rooms[bucket] + held[bucket]]:
             if fresh[other] != late or met_before(other, of_indptr, of_buckets, item, at, rooms, kept, held):
                 continue
-            both = overlap(indptr, elements, item, other, p, q)
+            both = overlap(indptr, elements, weights, item, other, p, q)
             if both >= 0:
                 return other, both
             unlike[item] += 1
@@ -127,7 +129,8 @@ def first_kept(item, of_indptr, of_buckets, rooms, kept, held, fresh, late, unli
 
 @kernel
 def look_at_kept(
-    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, p, q, centre, shared
+    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, weights, p, q, centre,
+    shared,
 ):  # fmt: skip
     """Find the items in `order` that are similar to an item kept so far, which is then their `centre`.
 
@@ -135,7 +138,8 @@ def look_at_kept(
     """
     for item in order:
         other, both = first_kept(
-            item, of_indptr, of_buckets, rooms, kept, held, fresh, False, unlike, patience, indptr, elements, p, q
+            item, of_indptr, of_buckets, rooms, kept, held, fresh, False, unlike, patience, indptr, elements,
+            weights, p, q,
         )  # fmt: skip
         centre[item] = item
         if other >= 0:
@@ -144,7 +148,8 @@ def look_at_kept(
 
 @kernel
 def stars(
-    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, p, q, centre, shared
+    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, weights, p, q, centre,
+    shared,
 ):  # fmt: skip
     """Visit items in `order`, and keep each one that is not similar to a kept item in its buckets.
 
@@ -157,7 +162,8 @@ def stars(
     for item in order:
         if centre[item] == item and unlike[item] < patience:
             other, both = first_kept(
-                item, of_indptr, of_buckets, rooms, kept, held, fresh, True, unlike, patience, indptr, elements, p, q
+                item, of_indptr, of_buckets, rooms, kept, held, fresh, True, unlike, patience, indptr, elements,
+                weights, p, q,
             )  # fmt: skip
             if other >= 0:
                 centre[item], shared[item] = other, both
@@ -227,7 +233,7 @@ def root_of(parent, item):
 
 @kernel
 def similar_in_buckets(
-    start, stop, bucket, bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, p, q, parent
+    start, stop, bucket, bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, weights, p, q, parent
 ):  # fmt: skip
     """Return pairs that connect all similar items of buckets: (left, right).
 
@@ -255,7 +261,7 @@ def similar_in_buckets(
                 union(near, i - low, j - low)
             if find(near, i - low) == find(near, j - low):
                 continue
-            if overlap(indptr, elements, item, items[j], p, q) >= 0:
+            if overlap(indptr, elements, weights, item, items[j], p, q) >= 0:
                 union(near, i - low, j - low)
                 if n == len(left):
                     left, right = grown(left, n), grown(right, n)

@@ -8,7 +8,7 @@ bytes of seven bits.
 
 import numpy as np
 
-from lookalike.kernels.blocks import bits_of
+from lookalike.kernels.blocks import bits_of, put_bits
 from lookalike.kernels.hashing import kernel
 
 WORST = 10  # bytes that a length or a hash takes at most, on average over a row
@@ -18,17 +18,6 @@ WORST = 10  # bytes that a length or a hash takes at most, on average over a row
 def rest_width(n):
     """Return how many bits of a difference between n hashes are written as they are."""
     return 64 - max(bits_of(np.uint64(n)) - 1, 0)
-
-
-@kernel
-def put(out, at, value, width):
-    """Write bits from bit `at` on, into bytes that are zero."""
-    while width > 0:
-        free = 8 - (at & 7)
-        out[at >> 3] |= np.uint8((value << np.uint64(at & 7)) & np.uint64(255))
-        value = value >> np.uint64(free)
-        at += min(free, width)
-        width -= free
 
 
 @kernel
@@ -57,7 +46,7 @@ def pack_differences(indptr, elements):
                 content[at >> 3] |= np.uint8(1 << (at & 7))
                 at += 1
             at += 1
-            put(content, at, step & rest, width)
+            put_bits(content, at, step & rest, width)
             at += width
             last = x
         end = (at + 7) >> 3

@@ -108,11 +108,11 @@ def members_of_keys(ordered, keys, mask):
 
 
 @kernel
-def mark_members(indptr, items, split, out):
-    """Mark the items of all groups; of two collections, of those with items on both sides of `split`."""
+def mark_members(indptr, items, split, begin, out):
+    """Mark the items of all groups that have one from `begin` on; of two collections, on both sides of `split`."""
     for group in range(len(indptr) - 1):
         first, last = items[indptr[group]], items[indptr[group + 1] - 1]
-        if first < split <= last or split < 0:
+        if last >= begin and (split < 0 or first < split <= last):
             for item in items[indptr[group] : indptr[group + 1]]:
                 out[item] = True
 
@@ -177,16 +177,16 @@ def place_of(number, numbers, places):
 
 
 @kernel
-def link_copies(indptr, items, split, numbers, places, length, keep, first, copies, extra):
+def link_copies(indptr, items, split, begin, numbers, places, length, keep, first, copies, extra):
     """Note, for the windows of each group, its first window, how many there are, and which to cut.
 
-    Of two collections, groups without windows on both sides of `split` are passed over, and copies
-    are those on the right. Otherwise `extra` marks all windows but the first `keep` that do not
-    overlap each other, and those that overlap these.
+    Groups without windows from `begin` on are passed over. So are, of two collections, those without
+    windows on both sides of `split`, and copies are then those on the right. Otherwise `extra` marks
+    all windows but the first `keep` that do not overlap each other, and those that overlap these.
     """
     for group in range(len(indptr) - 1):
         inside = items[indptr[group] : indptr[group + 1]]
-        if split >= 0 and not inside[0] < split <= inside[-1]:
+        if inside[-1] < begin or (split >= 0 and not inside[0] < split <= inside[-1]):
             continue
         count = 0
         kept, last = 0, 0
@@ -211,7 +211,8 @@ def follow(first, copies, start, stop):
     Run r is sizes[r] windows from right[r] on, each equal to the one as far from left[r]; it cannot
     be made longer at either end. `counts` are the fewest copies of a window in it. Each window from
     `start` to `stop` that is not the first of its group is in a run: it begins with the first that
-    is in no run so far, beside the first copy of that one.
+    is in no run so far, beside the first copy of that one. Runs that lie within a later one are
+    left out, so the runs ascend by both ends.
     """
     room = 1024
     left, right = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -228,6 +229,8 @@ def follow(first, copies, start, stop):
             back += 1
         while i + ahead < stop and first[i + ahead] == first[j + ahead] and copies[i + ahead] > 0:
             ahead += 1
+        while n > 0 and right[n - 1] >= i - back:
+            n -= 1
         if n == len(left):
             left, right, sizes, counts = grown(left, n), grown(right, n), grown(sizes, n), grown(counts, n)
         left[n], right[n], sizes[n] = j - back, i - back, back + ahead

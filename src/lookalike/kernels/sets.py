@@ -7,6 +7,7 @@ import numpy as np
 
 from lookalike.kernels.bounds import JACCARD, need
 from lookalike.kernels.hashing import GOLDEN, kernel, mix
+from lookalike.kernels.weights import shared_weight
 
 
 @kernel
@@ -105,7 +106,7 @@ def take_rows(starts, sizes, elements):
     indptr = np.zeros(len(starts) + 1, np.int64)
     for i in range(len(starts)):
         indptr[i + 1] = indptr[i] + sizes[i]
-    out = np.empty(indptr[-1], np.uint64)
+    out = np.empty(indptr[-1], elements.dtype)
     for i in range(len(starts)):
         out[indptr[i] : indptr[i + 1]] = elements[starts[i] : starts[i] + sizes[i]]
     return indptr, out
@@ -164,8 +165,20 @@ def add_rows(table, rows):
 
 
 @kernel
-def overlap(indptr, elements, left, right, p, q):
-    """Return the size of the intersection of two rows, or -1 if their similarity is below p / q."""
+def overlap(indptr, elements, weights, left, right, p, q):
+    """Return the size of the intersection of two rows, or -1 if their similarity is below p / q.
+
+    `weights` is None, or the weights of elements and the totals of rows: then the size of the
+    intersection is its weight, and the similarity is the weighted one.
+    """
+    if weights is None:  # decided when the kernel is compiled
+        return size_shared(indptr, elements, left, right, p, q)
+    return shared_weight(indptr, elements, weights[0], weights[1], left, right, p, q)
+
+
+@kernel
+def size_shared(indptr, elements, left, right, p, q):
+    """Return the same for elements without weights."""
     a, b = indptr[left + 1] - indptr[left], indptr[right + 1] - indptr[right]
     return shared_of(indptr, elements, left, right, need(JACCARD, a, b, p, q))
 
@@ -193,9 +206,17 @@ def shared_between(one, two, least):
 
 
 @kernel
-def overlaps(indptr, elements, left, right, p, q):
+def nothing(weights):
+    """Return 0 in the type of what sets share: a number of elements, or a weight."""
+    if weights is None:
+        return 0
+    return 0.0
+
+
+@kernel
+def overlaps(indptr, elements, weights, left, right, p, q):
     """Apply `overlap` to many pairs of rows."""
-    out = np.empty(len(left), np.int64)
+    out = left * nothing(weights)
     for i in range(len(left)):
-        out[i] = overlap(indptr, elements, left[i], right[i], p, q)
+        out[i] = overlap(indptr, elements, weights, left[i], right[i], p, q)
     return out

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, UsageError, whole
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
-from lookalike.io.tables import in_one
+from lookalike.io.tables import in_one, join_ids
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import as_array, split_words
 from lookalike.items.units import units_of
 from lookalike.kernels.leaks import find_items
 from lookalike.leaks.items import RULE, TINY_RULE, Limits, QuestionFile, group, make_lookup, read_tests, sequences
-from lookalike.leaks.result import FOUND, Leaks, join_ids
+from lookalike.leaks.result import FOUND, Leaks
 from lookalike.measures import exact_fraction
 from lookalike.search.inputs import as_items
 

@@ -1,6 +1,6 @@
 """The result of `decontaminate`: which documents contain which test items, and where."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.wording import counted
-from lookalike.io.tables import in_one
+from lookalike.io.tables import join_ids
 from lookalike.leaks.items import RULE, QuestionFile
 from lookalike.results.base import Result
 from lookalike.results.explanations import SharedElements
@@ -39,7 +39,7 @@ class Leaks(Result):
     >>> import lookalike as la
     >>> found = la.decontaminate(["Is a tomato a fruit? Yes.", "No."], ["Is a tomato a fruit?", "Why?"])
     >>> found, found.keep.tolist(), found.files.to_pylist()
-    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'table', 'items': 2, 'leaked': 1, 'documents': 1}])
+    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'the table', 'items': 2, 'leaked': 1, 'documents': 1}])
     """
 
     found: pa.Table  # the columns of FOUND, in the order of the corpus
@@ -143,11 +143,3 @@ class Leaks(Result):
     def item_ids(self) -> pa.Array:
         """The ids of all test items."""
         return join_ids([file.ids for file in self.tests])
-
-
-def join_ids(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
-    """Return the ids of several columns in one; as strings if their types differ."""
-    full = [column for column in columns if len(column)]
-    kinds = {column.type for column in full}
-    kind = pa.large_string() if len(kinds) > 1 else kinds.pop() if kinds else pa.int64()
-    return pa.concat_arrays([pa.array([], kind), *(in_one(column).cast(kind) for column in full)])

@@ -39,7 +39,7 @@ def shared_and_sizes(
     if len(sets) and sets.bag != bag:
         rule = "items must be bags; make them with Sets.of from Counters." if bag else "items must be sets, not bags."
         raise UsageError(rule)
-    shared = np.maximum(overlaps(sets.indptr, sets.elements, left, right, 0, 1), 0)
+    shared = np.maximum(overlaps(sets.indptr, sets.elements, None, left, right, 0, 1), 0)
     return shared, sets.sizes[left], sets.sizes[right]
 
 

@@ -2,7 +2,8 @@
 
 Lives here: `reading` (texts, with anchors of their windows), `linking` (windows to their copies, and
 runs), `places` (of runs in the texts as given, compared there), `finding` (the stages in order),
-`result`, `describe` (what a page shows of it), and `cutting` (repeats out of texts).
+`result`, `describe` (what a page shows of it), `cutting` (repeats out of texts), and `earlier` (a
+folder with the documents of earlier runs).
 May import: `search` and all below it. To add a job on passages, begin with `finding.find_runs`, or
 with `items.units` for texts that stream past.
 """

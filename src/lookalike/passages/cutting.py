@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, whole
+from lookalike.core.errors import UsageError, parameter, whole
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.items.segments import SEGMENTS, Cutter, Segments, SmallUnits
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles
 from lookalike.kernels.units import remove_parts
+from lookalike.passages.earlier import Earlier, digest_of
 from lookalike.passages.finding import about_run, find_runs, passage_shingles, read_stats, take_texts
 from lookalike.passages.linking import Links, Windows
 from lookalike.passages.places import Places, places_of, slices_of
@@ -34,6 +36,8 @@ def dedup_units(
     copies: int = 1,
     least: int = 1,
     case: str = "ignore",
+    against: str | Path | None = None,
+    update: bool = False,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
     threads: int | None = None,
@@ -55,6 +59,11 @@ def dedup_units(
         least: a document that lost something is dropped if fewer units than this are left: lines,
             sentences or paragraphs, and of spans words.
         case: "ignore" the difference between capital and small letters, or "keep" it.
+        against: a folder with the documents of earlier runs, which count as occurring before; it was
+            made with the same unit and case.
+        update: add these documents to the folder, as they were before the cuts; it is created if it
+            is missing. So documents that come in several batches lose what they would lose all at once.
+            Documents that are in the folder already are cut as they were then.
         memory: for texts read from files, about how much memory to use, such as "2GB"; data that
             does not fit, the texts among it, is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
@@ -75,13 +84,27 @@ def dedup_units(
     copies, least = whole("copies", copies), whole("least", least, least=0)
     sources = take_texts([items], run)
     about = {"unit": unit, "copies": copies, "case": case, "result": "cuts"}
-    with open_storage(about_run(sources, memory, workdir, about), memory, workdir) as storage:
+    if against is not None:
+        about["against"] = str(against)
+    elif update:
+        raise UsageError(f"update must have a folder; name it with {parameter('against')}.")
+    with ExitStack() as opened:
+        earlier = None if against is None else opened.enter_context(Earlier(Path(against), unit, case, update))
+        storage = opened.enter_context(open_storage(about_run(sources, memory, workdir, about), memory, workdir))
         with starting(storage):
-            corpus = read_corpus(sources, cutter, run, storage)
+            corpus = own = read_corpus(sources, cutter, run, storage)
+        if earlier is not None:
+            with run.stage("join"):
+                digest = digest_of(own)
+                (count,) = storage.made("batches", lambda: (np.array([earlier.before(digest)]),))
+                corpus = earlier.join(int(count[0]), own, storage)
         windows, links, *_ = find_runs(corpus, copies, run)
         with run.stage("cut"):
             cuts = cuts_of(corpus, windows, links, least, run)
-    return replace(cuts, stats=read_stats(corpus, sources, run))
+        if earlier is not None and update:
+            with run.stage("update"):
+                earlier.add(digest, own)
+    return replace(cuts, stats=read_stats(own, sources, run))
 
 
 def cutter_of(unit: str, case: str) -> Cutter:
@@ -104,7 +127,8 @@ class Cuts(Result):
 
     Its rows are (document, start, stop, length, first_document, first_start, first_stop, text):
     where it was, in characters of the text as it was given, how many units long, and where an
-    earlier copy of its first unit or span is.
+    earlier copy of its first unit or span is. With earlier data, the last column is `first_batch`,
+    which counts from 1: the batch that has this copy, or null if it is among these documents.
 
     >>> import lookalike as la
     >>> cuts = la.dedup_units(["Home\\nNews of today", "Home\\nNews of tomorrow"], unit="line")
@@ -129,26 +153,26 @@ class Cuts(Result):
     def keep(self) -> np.ndarray:
         """Whether each document is kept, perhaps shortened."""
         cut = np.bincount(self.found.document, self.length, len(self.corpus))
-        kept: np.ndarray = (cut == 0) | (self.corpus.counts - cut >= self.least)
+        kept: np.ndarray = ((cut == 0) | (self.corpus.counts - cut >= self.least))[self.corpus.earlier :]
         return kept
 
     @property
     def kept(self) -> pa.Array:
         """The ids of the kept documents."""
-        return self.corpus.ids[0].filter(pa.array(self.keep))
+        return self.corpus.ids[-1].filter(pa.array(self.keep))
 
     def texts(self) -> pa.ChunkedArray:
         """Return the texts of the kept documents, without what was cut."""
-        chunks = [
-            texts.filter(pa.array(self.keep[start : start + len(texts)]))
-            for start, texts in zip(self.corpus.piece_starts.tolist(), self.all_texts(), strict=False)
-        ]
+        chunks, start = [], 0
+        for texts in self.all_texts():
+            chunks.append(texts.filter(pa.array(self.keep[start : start + len(texts)])))
+            start += len(texts)
         return pa.chunked_array(chunks, pa.large_string())
 
     def all_texts(self) -> Iterator[pa.LargeStringArray]:
         """Yield the texts of all documents, piece by piece, without what was cut; also of those not kept."""
-        starts = self.corpus.piece_starts
-        for at, texts in enumerate(self.corpus.texts):
+        starts, first = self.corpus.piece_starts, self.corpus.piece_from(self.corpus.earlier)
+        for at, texts in enumerate(self.corpus.texts[first:], first):
             bounds = self.bounds[starts[at] : starts[at + 1] + 1]
             if bounds[0] == bounds[-1]:
                 yield texts
@@ -160,7 +184,11 @@ class Cuts(Result):
     def _table(self, rows: Any) -> pa.Table:
         found, first = self.found.take(rows), self.first.take(rows)
         columns = columns_of(self.corpus, found, "") | {"length": self.length[rows]}
-        return pa.table(columns | columns_of(self.corpus, first, "first_") | {"text": slices_of(self.corpus, found)})
+        columns |= columns_of(self.corpus, first, "first_") | {"text": slices_of(self.corpus, found)}
+        if self.corpus.earlier:
+            batch = np.searchsorted(self.corpus.batch_starts, first.document, "right")
+            columns["first_batch"] = pa.array(batch, mask=first.document >= self.corpus.earlier)
+        return pa.table(columns)
 
     def to_arrow(self) -> pa.Table:
         """Return one row per cut: where it was, its length, where an earlier copy is, and its text."""
@@ -177,12 +205,13 @@ class Cuts(Result):
 
     def __repr__(self) -> str:
         kept = f"{int(self.keep.sum()):,} kept"
-        return f"<{counted(len(self), 'cut')} in {counted(len(self.corpus), 'document')}, {kept}>"
+        return f"<{counted(len(self), 'cut')} in {counted(len(self.keep), 'document')}, {kept}>"
 
 
 def cuts_of(corpus: Corpus, windows: Windows, links: Links, least: int, run: Run) -> Cuts:
     """Return what to cut: the units of all windows that are a copy too many; lines and the like one by one."""
     numbers = np.flatnonzero(links.extra)
+    numbers = numbers[np.searchsorted(numbers, windows.begin) :]
     length = corpus.cutter.length
     starts = windows.units(numbers)
     document = corpus.document_of(starts)

@@ -42,6 +42,7 @@ def find_passages(
     Every `length` consecutive units that are also at another place are found, and none is listed
     that is not. Two places can overlap: "ha ha ha" has "ha ha" at two places. A passage begins with
     units that occurred before, and reaches as far to both sides as it agrees with their first copy.
+    None lies within another one.
 
     Args:
         items: texts, `Source`, a path (a string or a `pathlib.Path`), a list of `pathlib.Path`
@@ -104,15 +105,20 @@ def about_run(sources: list[Source], memory: Any, workdir: Any, about: dict[str,
     if memory is None and workdir is None:
         return {}
     reading = [{name: getattr(source, name) for name in READING} for source in sources]
-    return {"files": [stamp for source in sources for stamp in source_files(source)], "reading": reading, **about}
+    return {
+        "files": [stamp for source in sources for stamp in source_files(source, workdir)],
+        "reading": reading,
+        **about,
+    }
 
 
 def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs, Places, Places]:
     """Return the windows with their links, and the runs that repeat earlier ones, verified on the texts.
 
-    All links follow from the runs: each window of a run equals an earlier one, whose own link follows
-    from an earlier run. So if all runs are equal, no two different windows were taken for the same.
-    If two are, by chance, they are hashed by another function.
+    All links follow from the runs: each window that is not the first of its kind is in a run, so it
+    equals an earlier one, whose own link follows from an earlier run. So if all runs are equal, no
+    two different windows were taken for the same. If two are, by chance, they are hashed by another
+    function.
     """
     for seed in range(TRIES):
         windows = windows_of(corpus, seed, run)

@@ -30,6 +30,7 @@ class Windows:
     numbers: np.ndarray  # of the first window of each run
     places: np.ndarray  # its first unit, counted over all documents
     split: int  # the first number of the second collection; ONE if there is just one
+    begin: int  # the first number that is not of earlier data
 
     def units(self, numbers: np.ndarray) -> np.ndarray:
         """Return the first units of windows."""
@@ -75,10 +76,10 @@ def groups_of_keys(keys: np.ndarray, memory: int | None, run: Run) -> Iterator[t
 def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
     """Hash the windows whose anchor occurs at two places; of two collections, in both."""
     wanted = np.zeros(len(corpus.anchors), np.bool_)
-    split = corpus.split_of(corpus.entry_starts)
+    split, begin = corpus.split_of(corpus.entry_starts), int(corpus.entry_starts[corpus.earlier])
     with run.stage("anchors"):
         for indptr, items in groups_of_keys(corpus.anchors, corpus.storage.memory, run):
-            mark_members(indptr, items, split, wanted)
+            mark_members(indptr, items, split, begin, wanted)
 
     def work(at: int) -> list[np.ndarray]:
         return _keys_in_piece(corpus, at, seed, wanted)
@@ -94,8 +95,9 @@ def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
     of_keys, of_runs = sizes.reshape(-1, 2).T
     starts = np.concatenate(([0], np.cumsum(of_keys)))
     sides = corpus.sides
-    split = int(starts[np.searchsorted(corpus.piece_starts, sides.offset)]) if sides.two else sides.split
-    return Windows(keys, numbers + np.repeat(starts[:-1], of_runs), places, split)
+    split = int(starts[corpus.piece_from(sides.offset)]) if sides.two else sides.split
+    begin = int(starts[corpus.piece_from(corpus.earlier)])
+    return Windows(keys, numbers + np.repeat(starts[:-1], of_runs), places, split, begin)
 
 
 def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> list[np.ndarray]:
@@ -132,6 +134,7 @@ def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
                 indptr,
                 items,
                 windows.split,
+                windows.begin,
                 windows.numbers,
                 windows.places,
                 corpus.cutter.length,

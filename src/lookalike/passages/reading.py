@@ -15,10 +15,10 @@ from lookalike.core.run import Run
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
-from lookalike.io.tables import in_one
+from lookalike.io.tables import in_one, join_ids
 from lookalike.items.segments import Cutter
 from lookalike.items.shingles import Shingles
-from lookalike.items.sides import Sides
+from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.passages import choose_anchors
 from lookalike.results import Holder
 from lookalike.search.collection import pieces, unique_ids
@@ -38,6 +38,7 @@ class Corpus(Holder):
     entries: np.ndarray  # anchors of each document
     anchors: np.ndarray
     firsts: np.ndarray  # the first window of each anchor in its document
+    batch_starts: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # of earlier data; see `earlier`
     piece_starts: np.ndarray = field(init=False)  # the first document of each piece, and the number of documents
 
     def __post_init__(self) -> None:
@@ -47,6 +48,11 @@ class Corpus(Holder):
         return len(self.counts)
 
     @property
+    def earlier(self) -> int:
+        """The number of documents of earlier data; they come first, and their ids are the first array."""
+        return int(self.batch_starts[-1])
+
+    @property
     def shingles(self) -> Shingles:  # type: ignore[override]
         """The normal form in which texts are compared."""
         return self.cutter.shingles
@@ -54,7 +60,17 @@ class Corpus(Holder):
     @property
     def sides(self) -> Sides:
         """Which documents belong to which collection, if there are two."""
-        return Sides.of([len(ids) for ids in self.ids])
+        return ALONE if self.earlier else Sides.of([len(ids) for ids in self.ids])
+
+    @property
+    def before(self) -> int:
+        """The number of documents before those of the last collection."""
+        return len(self) - len(self.ids[-1])
+
+    @cached_property
+    def every_id(self) -> pa.Array:
+        """The ids of all documents."""
+        return join_ids(map(pa.chunked_array, [[ids] for ids in self.ids]))
 
     @cached_property
     def unit_starts(self) -> np.ndarray:
@@ -76,6 +92,10 @@ class Corpus(Holder):
         """Return the documents that hold these units, counted over all documents."""
         found: np.ndarray = np.searchsorted(self.unit_starts, units, "right") - 1
         return found
+
+    def piece_from(self, document: int) -> int:
+        """Return the piece that begins with a document."""
+        return int(np.searchsorted(self.piece_starts, document))
 
     def split_of(self, starts: np.ndarray) -> int:
         """Return where the second collection begins among things that documents have, given their starts."""

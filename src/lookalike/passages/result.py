@@ -72,8 +72,13 @@ class Passages(Result):
 
 
 def columns_of(corpus: Corpus, places: Places, prefix: str) -> dict[str, Any]:
-    """Return the columns of places, with the ids of their documents; first copies are in the first collection."""
-    later = corpus.sides.two and not prefix
-    document = places.document - (corpus.sides.offset if later else 0)
-    named = (corpus.ids[later].take(pa.array(document)), places.first, places.end)
+    """Return the columns of places, with the ids of their documents.
+
+    First copies can be in the first of two collections, or in earlier data; the others cannot.
+    """
+    if prefix:
+        ids = (corpus.every_id if corpus.earlier else corpus.ids[0]).take(pa.array(places.document))
+    else:
+        ids = corpus.ids[-1].take(pa.array(places.document - corpus.before))
+    named = (ids, places.first, places.end)
     return {f"{prefix}{name}": column for name, column in zip(PLACE, named, strict=True)}

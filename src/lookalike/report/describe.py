@@ -133,10 +133,11 @@ def in_words(plan: "Plan | None", kind: str, stats: dict[str, Any]) -> list[str]
     measure = MEASURES[plan.measure].words
     limit = f" whose {measure} is {BOUNDS[plan.kind]} {float(plan.threshold):g}" if bounded else f" by {measure}"
     wanted = f", to be found with probability {plan.wanted:g} or more" if plan.bands and plan.wanted < 1 else ""
+    more = plan.compared.removeprefix(plan.what)
     first, *others = (line.strip() for line in plan.lines())
     how = first.partition(", ")[2].removeprefix("by ")  # the first part repeats the request
     done = "; ".join([how, *others])
-    return [f"Asked for: {what}{limit}, comparing {what_words(plan.what)}{wanted}.", f"Method: {done}."]
+    return [f"Asked for: {what}{limit}, comparing {what_words(plan.what)}{more}{wanted}.", f"Method: {done}."]
 
 
 def what_words(what: str) -> str:

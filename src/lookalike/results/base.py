@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10  # rows of a table in a notebook
 BATCH = 1 << 16  # rows that are looked up at a time
+ALL = slice(None)  # all rows
 
 
 class Result(ABC):

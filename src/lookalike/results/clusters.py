@@ -10,7 +10,7 @@ import pyarrow as pa
 from lookalike.core.display import table
 from lookalike.core.drawing import draw_sizes, new_axes
 from lookalike.core.wording import counted
-from lookalike.results.base import SHOWN, Grouped, Holder, explained
+from lookalike.results.base import ALL, SHOWN, Grouped, Holder, explained
 from lookalike.results.explanations import Explanation
 
 if TYPE_CHECKING:
@@ -63,6 +63,23 @@ class Clusters(Grouped):
     def to_arrow(self) -> pa.Table:
         """Return one row per item of a cluster of two or more: `cluster` (the id of its first item), `id`, `size`."""
         return super().to_arrow()
+
+    def marks(self, rows: slice = ALL) -> pa.Table:
+        """Return the columns that mark items, one row per item: those of `marked` without the ids."""
+        cluster = self.ids.take(pa.array(self.label[rows]))
+        return pa.table({"cluster": cluster, "size": self.sizes[rows]})
+
+    def marked(self) -> pa.Table:
+        """Return one row per item, in the order of the collection: `id`, `cluster` and `size`.
+
+        `cluster` is the id of the first item of its cluster. An item that is similar to no other is
+        a cluster of its own, of size 1.
+
+        >>> import lookalike as la
+        >>> la.find_clusters([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5).marked()["size"].to_pylist()
+        [2, 2, 1]
+        """
+        return self.marks().add_column(0, "id", self.ids)
 
     def explain(self, row: int, one: int = 0, other: int = 1) -> Explanation:
         """Explain what two members of a cluster share, by default its first two.

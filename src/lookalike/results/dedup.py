@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.wording import counted
-from lookalike.results.base import Holder, Measured, explained
+from lookalike.results.base import ALL, Holder, Measured, explained
 from lookalike.results.explanations import Explanation
 
 if TYPE_CHECKING:
@@ -64,6 +65,38 @@ class Dedup(Measured):
     def to_arrow(self) -> pa.Table:
         """Return one row per removed item: `id`, `kept` (the id kept instead), `similarity` or `distance`."""
         return super().to_arrow()
+
+    @cached_property
+    def _copies(self) -> np.ndarray:
+        """How many items each item's group has, itself included."""
+        copies: np.ndarray = np.bincount(self.centre, minlength=len(self.centre))[self.centre]
+        return copies
+
+    def marks(self, rows: slice = ALL) -> pa.Table:
+        """Return the columns that mark items, one row per item: those of `marked` without the ids."""
+        centre, removed = self.centre[rows], ~self.keep[rows]
+        cluster = self.ids.take(pa.array(centre))
+        nothing = pa.scalar(None, cluster.type)
+        columns = {
+            "duplicate_of": pc.if_else(pa.array(removed), cluster, nothing),
+            self.kind: pa.array(self.values[rows], mask=~removed),
+            "cluster": cluster,
+            "copies": pa.array(self._copies[rows]),
+        }
+        return pa.table(columns)
+
+    def marked(self) -> pa.Table:
+        """Return one row per item, kept or removed, in the order of the collection.
+
+        The columns are `id`, `duplicate_of` (the id of the item kept instead; null for a kept item),
+        `similarity` or `distance` to that item, `cluster` (the id of the kept item that stands for
+        the group) and `copies` (how many items the group has).
+
+        >>> import lookalike as la
+        >>> la.dedup([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5).marked().to_pylist()[1]
+        {'id': 1, 'duplicate_of': 0, 'similarity': 0.8, 'cluster': 0, 'copies': 2}
+        """
+        return self.marks().add_column(0, "id", self.ids)
 
     def explain(self, row: int) -> Explanation:
         """Explain why an item was removed: what it shares with the item kept instead."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,20 +44,29 @@ class SharedElements(Explanation):
     left_only: list[Any]
     right_only: list[Any]
     bands: list[int] | None = None  # in which the two shared a bucket, counted from 0; None without bands
+    weights: Mapping[Any, float] | None = None  # of the elements; None if all count the same
 
     @classmethod
     def of(cls, left: Iterable[Any], right: Iterable[Any]) -> "SharedElements":
         """Compare the elements of two items; bags come as Counters."""
         a, b = Counter(left), Counter(right)
-        return cls(*(sorted(part.elements()) for part in (a & b, a - b, b - a)))
+        both, left_only, right_only = (sorted(part.elements()) for part in (a & b, a - b, b - a))
+        return cls(both, left_only, right_only)
 
     @property
     def similarity(self) -> float:
-        """Jaccard similarity: both / all."""
+        """Jaccard similarity: both / all, by their weights if they have any."""
+        if self.weights is not None:
+            shared = sum(self.weights[element] for element in self.both)
+            apart = sum(self.weights[element] for element in [*self.left_only, *self.right_only])
+            return shared / (shared + apart) if shared else 0.0
         return len(self.both) / max(1, len(self.both) + len(self.left_only) + len(self.right_only))
 
     def rows(self) -> list[dict[str, Any]]:
         parts = (("both", self.both), ("left only", self.left_only), ("right only", self.right_only))
+        weights = self.weights
+        if weights is not None:
+            return [{"element": x, "in": where, "weight": weights[x]} for where, some in parts for x in some]
         return [{"element": element, "in": where} for where, elements in parts for element in elements]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
 from lookalike.core.wording import counted
 from lookalike.kernels.joins import index_elements, probe
+from lookalike.kernels.weights import probe_weights
 from lookalike.search.collection import Collection
 
 
@@ -68,8 +69,13 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
     slots = index_elements(ordered, shift)
 
     def work(task: Any) -> tuple[int, np.ndarray, np.ndarray]:
-        part, rows = collection.maker.make(task), collection.maker.rows(task)
-        row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, *plan.join)
+        part, rows = collection.weighing.weighed(collection.maker.make(task)), collection.maker.rows(task)
+        index = slots, shift, ordered, owners
+        if sets.weights is None:
+            row, owner, _ = probe(part.indptr, part.elements, *index, sets.sizes, *plan.join)
+        else:
+            ratio = plan.threshold.as_integer_ratio()
+            row, owner = probe_weights(part.indptr, part.elements, part.weights, *index, sets.totals, *ratio)
         return len(rows), rows[row], sample[owner]
 
     n = len(collection)

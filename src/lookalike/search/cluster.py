@@ -48,7 +48,7 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
             limits = (far, patience(len(sets)), unlike, cut)
             pairs: tuple[np.ndarray, np.ndarray] = similar_in_buckets(
                 start, stop, buckets.bucket(band, start), *buckets.bands[band], *limits,
-                sets.indptr, sets.elements, p, q, parent,
+                *sets.arrays, p, q, parent,
             )  # fmt: skip
             return pairs
 
@@ -86,9 +86,9 @@ def keep_stars(
         held = np.zeros(len(sizes), np.int64)
         fresh, unlike = np.zeros(len(sets), np.bool_), np.zeros(len(sets), np.int64)
         centre = np.arange(len(sets))
-        shared = sets.sizes.copy()
+        shared = sets.totals.copy()
         limits = (fresh, unlike, patience(len(sets)))
-        state = (at, of_item, rooms, kept, held, *limits, sets.indptr, sets.elements, p, q, centre, shared)
+        state = (at, of_item, rooms, kept, held, *limits, *sets.arrays, p, q, centre, shared)
         crowded = 0
         with run.stage("keep", len(order)) as tick:
             for batch in slices(len(order), STEP):

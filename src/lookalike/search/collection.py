@@ -7,7 +7,7 @@ candidates are made again. With limited memory all of this is in files, and text
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -20,10 +20,11 @@ from lookalike.core.errors import DataError, argument
 from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
+from lookalike.families import WeightedMinHash
 from lookalike.io.documents import Source
 from lookalike.io.tables import in_one
-from lookalike.items.sets import Sets, hash_texts, text_bounds
-from lookalike.items.shingles import Rows, Shingles
+from lookalike.items.sets import Sets, hash_texts, hash_values, text_bounds
+from lookalike.items.shingles import Rows, Shingles, as_array
 from lookalike.items.sides import Sides
 from lookalike.kernels.draws import draw_rows
 from lookalike.kernels.hashing import mix
@@ -32,8 +33,10 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
+from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
-from lookalike.search.sampling import expected_effort, take_sample
+from lookalike.search.sampling import Sample, expected_effort, take_sample
+from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
 SAMPLE_SETS = 4000
@@ -67,6 +70,7 @@ class Collection:
     maker: "Maker"
     storage: Storage
     draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
+    weighing: Weighing = PLAIN
 
     def drawn(self, rows: np.ndarray) -> Sets:
         """Return the elements drawn from the items at these positions."""
@@ -95,7 +99,9 @@ class Collection:
                 tick(now - done)
                 done = now
             elements, sizes = grown.finish(run)
-        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+            sets = Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+            room = storage.empty(f"{name}.weights", len(elements), np.float64) if self.weighing.wanted.idf else None
+            return self.weighing.weighed(sets, room, run)
 
 
 def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.ndarray]]]:
@@ -105,28 +111,37 @@ def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.nda
         yield done, [part.elements, part.sizes]
 
 
-def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
-    """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
+def take_in_texts(
+    sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage, wanted: Wanted = NOTHING
+) -> Collection:
+    """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample.
+
+    What is `wanted` to be known of shingles is learned first, from all texts.
+    """
     with run.stage("plan"):
         sample = take_sample(sources, run)
         counts = [source.expected(texts) for source, texts in zip(sources, sample.texts, strict=True)]
         items = sum(counts)
+    tables, weighing = _learn_from_texts(sources, shingles, sample, items, run, storage, wanted)
+    with run.stage("plan"):
         size = items * sample.whole.nbytes / max(1, len(sample.whole))  # of all texts
         of_left = counts[0] * sample.texts[0].nbytes / max(1, len(sample.texts[0]))
         effort = expected_effort(sources, shingles, sample.whole, size, run)
         left = min(1.0, of_left / max(1.0, size)) if len(sources) > 1 else None
-        plan = fit(shingles.sets(sample.whole), items, effort=effort, places=sample.places, left=left)
+        sets = weighing.weighed(weighing.sets(shingles, shingles.prepare(sample.whole)))
+        plan = fit(sets, items, effort=effort, places=sample.places, left=left)
         if plan.memory:
             plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
         run.say(line)
+    run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch
         chunks, made, drawn = [], [], []
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
-            columns, rows = sketch_texts(texts, shingles, plan, met)
+            columns, rows = sketch_texts(texts, shingles, plan, met, weighing)
             chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
             drawn.append(draw(plan, *rows))
@@ -146,8 +161,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
-        stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
-        batches = iter(()) if grown.complete else _without(stream, done)
+        batches = iter(()) if grown.complete else _without(tables(), done)
         for side, table, some, made in run.map(work, batches):
             ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
@@ -163,8 +177,43 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     ids = [
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
-    maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
-    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws)
+    maker: Maker = TextSets(chunks, shingles, weighing) if storage.held else SourceSets(sources[0], shingles, weighing)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, weighing)
+
+
+def _learn_from_texts(
+    sources: list[Source],
+    shingles: Shingles,
+    sample: Sample,
+    items: int,
+    run: Run,
+    storage: Storage,
+    wanted: Wanted,
+) -> tuple[Callable[[], Iterable[tuple[int, pa.Table]]], Weighing]:
+    """Return a function that reads all texts, and what was learned of their shingles.
+
+    Texts that stay in memory are read only once, and kept as soon as there is something to learn.
+    """
+
+    def tables() -> Iterator[tuple[int, pa.Table]]:
+        return ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
+
+    if wanted == NOTHING:
+        return tables, PLAIN
+    read: Callable[[], Iterable[tuple[int, pa.Table]]] = tables
+    if storage.held:
+        with run.stage("read"):
+            held = list(tables())
+        read = held.__iter__
+
+    def hashes(batch: tuple[int, pa.Table]) -> Rows:
+        return shingles.hashes(shingles.prepare(in_one(batch[1]["text"])))
+
+    some = len(shingles.hashes(shingles.prepare(sample.whole))[1])
+    weighing = learn(wanted, read, hashes, items * some / max(1, len(sample.whole)), run, storage)
+    for line in weighing.lines("document", "shingle"):
+        run.say(line)
+    return read, weighing
 
 
 def _copy_rows(column: np.ndarray, known: np.ndarray, to: np.ndarray) -> None:
@@ -187,27 +236,36 @@ def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
 
 
 def sketch_texts(
-    texts: pa.LargeStringArray, shingles: Shingles, plan: Plan, met: Contents | None = None
+    texts: pa.LargeStringArray,
+    shingles: Shingles,
+    plan: Plan,
+    met: Contents | None = None,
+    weighing: Weighing = PLAIN,
 ) -> tuple[Columns, Rows]:
     """Return the columns of prepared texts, and the shingles of those whose content is new.
 
-    Only those are sketched. Only simhash and bags need to sort out repeated shingles.
+    Only those are sketched. Only simhash, bags and weights need to sort out repeated shingles.
     """
     content, starts, stops = text_bounds(texts)
     contents = hash_contents(content, starts, stops)
     new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
-    indptr, elements = rows = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
-    if shingles.bag or plan.sketch == "simhash":
+    indptr, elements = rows = weighing.kept(shingles.hashes(texts, None if new.all() else np.flatnonzero(new)))
+    if shingles.bag or plan.sketch == "simhash" or plan.weights is not None:
         indptr, elements = sort_rows(*rows, shingles.bag)
-    made = band_keys(plan, indptr, elements)
+    made = band_keys(plan, indptr, elements, weighing.weights(elements))
     counts, keys = np.zeros(len(texts), np.int64), np.empty((len(texts), made.shape[1]), np.uint64)
     counts[new], keys[new] = np.diff(indptr), made
     return Columns(counts, stops - starts, contents, keys, new), rows
 
 
-def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
+def take_in_sets(collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = NOTHING) -> Collection:
     """Sketch one collection or two of given sets."""
-    sets = Sets.concatenate(collections)
+    whole = Sets.concatenate(collections)
+    parts = slices(len(whole), SLICE)
+    weighing = learn(wanted, lambda: parts, partial(_rows_in, whole), len(whole.elements), run, Storage())
+    for line in weighing.lines("set", "element"):
+        run.say(line)
+    sets = weighing.weighed(Sets(*weighing.kept((whole.indptr, whole.elements)), whole.bag), run=run)
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
@@ -224,7 +282,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     def work(part: slice) -> list[np.ndarray]:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
-        keys = band_keys(plan, indptr, sets.elements)
+        keys = band_keys(plan, indptr, sets.elements, sets.weights)
         made = Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))
         return [*_joined([made]), *_joined_draws([draw(plan, indptr, sets.elements)])]
 
@@ -236,18 +294,30 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         counts, lengths, contents, _, *rest = grown.finish(run)
     keys, draws = (rest, []) if plan.draws is None else ([], rest)
     maker = ReadySets(sets, collections)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws, weighing)
 
 
-def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
+def _rows_in(sets: Sets, part: slice) -> Rows:
+    """Return some rows."""
+    indptr = sets.indptr[part.start : part.stop + 1]
+    return indptr - indptr[0], sets.elements[indptr[0] : indptr[-1]]
+
+
+def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return one key per band for each row; no columns if the plan has no bands.
 
-    Items that share a key are candidates; `plan.bands.curve` gives the probability of that.
+    `weights` are those of the elements, if the plan has any. Items that share a key are candidates;
+    `plan.bands.curve` gives the probability of that.
     """
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
     bands, rows, _ = plan.bands
-    keys: np.ndarray = fold_bands(plan.functions(bands * rows).sketch(indptr, elements), bands, rows)
+    functions = plan.functions(bands * rows)
+    if isinstance(functions, WeightedMinHash):
+        signatures = functions.sketch(indptr, elements, weights)
+    else:
+        signatures = functions.sketch(indptr, elements)
+    keys: np.ndarray = fold_bands(signatures, bands, rows)
     return keys
 
 
@@ -277,6 +347,10 @@ class Maker(ABC):
     @abstractmethod
     def elements(self, item: Any) -> Iterable[Any]:
         """Return the elements of an item that `look` returned."""
+
+    @abstractmethod
+    def hashed(self, item: Any) -> tuple[Sequence[Any], np.ndarray]:
+        """Return the same elements with their hashes; in a bag, with repeats."""
 
     def rows(self, task: Any) -> np.ndarray:
         """Return the rows of a task."""
@@ -310,9 +384,9 @@ class TextSets(Maker):
     Sets that were made before are handed out once, so that they do not fill memory.
     """
 
-    def __init__(self, chunks: list[Chunk], shingles: Shingles):
+    def __init__(self, chunks: list[Chunk], shingles: Shingles, weighing: Weighing):
         self.chunks = [chunk.texts for chunk in chunks]
-        self.shingles = shingles
+        self.shingles, self.weighing = shingles, weighing
         self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
         self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
@@ -334,7 +408,7 @@ class TextSets(Maker):
         ready = self.ready.pop(at, None)
         if ready is not None and ready.sets is not None and ready.new[inside].all():
             return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
-        return Sets.sorted(*self.shingles.hashes(self.chunks[at], inside), self.shingles.bag)
+        return self.weighing.sets(self.shingles, self.chunks[at], inside)
 
     def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the chunk that holds some rows, and their positions in it."""
@@ -350,12 +424,15 @@ class TextSets(Maker):
         """Return the shingles of a prepared text."""
         return self.shingles.of_prepared(item)
 
+    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
+        return _hashed_shingles(self.shingles, item)
+
 
 class SourceSets(Maker):
     """A maker of the shingle sets of texts that are not in memory but read again, in order."""
 
-    def __init__(self, source: Source, shingles: Shingles):
-        self.source, self.shingles = source, shingles
+    def __init__(self, source: Source, shingles: Shingles, weighing: Weighing):
+        self.source, self.shingles, self.weighing = source, shingles, weighing
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         first = 0
@@ -368,7 +445,7 @@ class SourceSets(Maker):
                 return
 
     def make(self, task: TextRows) -> Sets:
-        return self.shingles.sets(task.texts())
+        return self.weighing.sets(self.shingles, self.shingles.prepare(task.texts()))
 
     def rows(self, task: TextRows) -> np.ndarray:
         return task.rows
@@ -378,6 +455,9 @@ class SourceSets(Maker):
 
     def elements(self, item: str) -> "set[str] | Counter[str]":
         return self.shingles.of(item)
+
+    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
+        return _hashed_shingles(self.shingles, item)
 
 
 class ReadySets(Maker):
@@ -407,6 +487,18 @@ class ReadySets(Maker):
 
     def elements(self, item: Iterable[Any]) -> Iterable[Any]:
         return item
+
+    def hashed(self, item: Iterable[Any]) -> tuple[list[Any], np.ndarray]:
+        elements = list(item)
+        if self.parts[0].named is None:  # they are hashes
+            return elements, np.array(elements, np.uint64)
+        return elements, hash_values(elements)
+
+
+def _hashed_shingles(shingles: Shingles, text: str) -> tuple[list[str], np.ndarray]:
+    """Return the shingles of a text, in order, with their hashes."""
+    _, hashes = shingles.hashes(shingles.prepare(as_array([text])))
+    return shingles.in_order(text), hashes
 
 
 def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) -> pa.Array:

@@ -15,6 +15,7 @@ from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
 from lookalike.io.objects import unwrapped
+from lookalike.io.streams import is_iterated
 from lookalike.io.tables import is_list, is_text
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
@@ -110,6 +111,8 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     """
     if isinstance(given, Source | Sets | Vectors | Bits):
         return given
+    if is_iterated(given) and measure not in OF_VECTORS:
+        return Source(given)
     given, ids = unwrapped(given)
     if measure in OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
         return as_vectors(given, ids, measure, run)

@@ -231,23 +231,29 @@ def counters_for(elements: float) -> int:
     return 1 << min(27, max(10, int(elements).bit_length() + 1))
 
 
-def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
-    """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift.
+class Counters:
+    """Counters for about this number of elements: each adds to the counter of its high bits x >> shift.
 
-    Each thread groups some elements by range, and then adds those of one range after another to the
-    counts, while no other thread adds to the same range.
+    Each thread groups some elements by range, and then adds those of one range after another, while
+    no other thread adds to the same range.
     """
-    counts = np.zeros(counters_for(len(sets.elements)), np.int32)
-    shift = np.uint64(64 - (len(counts).bit_length() - 1))
-    locks = [Lock() for _ in range(0, len(counts), 1 << RANGE)]
 
-    def add(part: slice) -> None:
-        starts, numbers = by_range(sets.elements[part], shift, RANGE, len(locks))
-        first = part.start // SLICE  # threads begin with different ranges
-        for at in range(len(locks)):
-            one = (first + at) % len(locks)
-            with locks[one]:
-                count_numbers(numbers[starts[one] : starts[one + 1]], counts)
+    def __init__(self, elements: float) -> None:
+        self.counts = np.zeros(counters_for(elements), np.int32)
+        self.shift = np.uint64(64 - (len(self.counts).bit_length() - 1))
+        self._locks = [Lock() for _ in range(0, len(self.counts), 1 << RANGE)]
 
-    run.each(add, slices(len(sets.elements), SLICE))
-    return counts, shift
+    def add(self, elements: np.ndarray, first: int = 0) -> None:
+        """Add one to the counter of each element; threads should begin with different ranges."""
+        starts, numbers = by_range(elements, self.shift, RANGE, len(self._locks))
+        for at in range(len(self._locks)):
+            one = (first + at) % len(self._locks)
+            with self._locks[one]:
+                count_numbers(numbers[starts[one] : starts[one + 1]], self.counts)
+
+
+def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
+    """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift."""
+    counters = Counters(len(sets.elements))
+    run.each(lambda part: counters.add(sets.elements[part], part.start // SLICE), slices(len(sets.elements), SLICE))
+    return counters.counts, counters.shift

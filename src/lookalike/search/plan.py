@@ -12,8 +12,8 @@ import numpy as np
 from lookalike.core.display import paragraphs, picture
 from lookalike.core.drawing import ORANGE, draw_curve, new_axes
 from lookalike.core.errors import UsageError, argument, choice, fraction, parameter, whole
-from lookalike.core.wording import about, counted
-from lookalike.families import Family, MinHash, SimHash
+from lookalike.core.wording import about, counted, percent
+from lookalike.families import Family, MinHash, SimHash, WeightedMinHash
 from lookalike.families.base import as_keys
 from lookalike.items.sets import Sets
 from lookalike.kernels.sketch import count_agreements
@@ -35,6 +35,7 @@ SAMPLE_ELEMENTS = 200_000  # of the sets that are joined to estimate the cost of
 # threads. They decide between methods; a prediction in seconds uses the speed of this machine: see `Effort`.
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # for bands
 SIGN = 0.45  # per element and function of simhash
+RACE = 50.0  # per element, and per draw that fills the functions of weighted minhash
 SHARE = 0.4  # of items that share a bucket, so that their sets are made
 SORT = 12.0  # per element of a set
 INDEX, COUNTER, TOKEN, WALK, COMPARE = 36.0, 4.0, 60.0, 4.0, 100.0  # for an exact join
@@ -57,7 +58,11 @@ class Effort(NamedTuple):
 
     def seconds(self, cost: float) -> str:
         """Return how long the user waits in all, if the work costs `cost` nanoseconds on one core."""
-        return f"{self.waited + cost * self.speed / self.threads / 1e9:.2g} s"
+        return f"{self.total(cost):.2g} s"
+
+    def total(self, cost: float) -> float:
+        """Return the seconds that the user waits in all, if the work costs `cost` nanoseconds on one core."""
+        return self.waited + cost * self.speed / self.threads / 1e9
 
     def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:
         """Return the reason for choosing a way over another, with the time that both would take.
@@ -91,8 +96,11 @@ class Plan:
     candidates: float = 0.0  # approximate number of pairs to compare
     reason: str = ""  # why this method was chosen, if there was a choice
     sketch: str = "minhash"  # or "simhash": what is banded
+    weights: str | None = None  # "idf" if elements have weights
+    drop_common: Fraction | None = None  # elements in more than this share of the items are dropped
     memory: float = 0.0  # approximate bytes that an exact join needs, without those of texts; 0 if unknown
     draws: Draws | None = None  # elements of each set that stand for it, if it may be contained in others
+    seconds: float = 0.0  # approximate time in all, from the start of the program; 0 if unknown
 
     @property
     def recall(self) -> float:
@@ -131,8 +139,10 @@ class Plan:
         assert self.row.join is not None
         return self.row.join, *self.threshold.as_integer_ratio()
 
-    def functions(self, hashes: int) -> MinHash | SimHash:
+    def functions(self, hashes: int) -> MinHash | SimHash | WeightedMinHash:
         """Return `hashes` functions of the sketch's family."""
+        if self.weights is not None:
+            return WeightedMinHash(hashes, self.seed)
         return MinHash(hashes, self.seed) if self.sketch == "minhash" else SimHash(hashes, self.seed)
 
     @property
@@ -148,7 +158,7 @@ class Plan:
         sign = ">=" if self.row.is_similarity else "<="
         short = f"{float(self.threshold):g}"
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
-        aim = f"{self.row.usual} {sign} {threshold} of {self.what}"
+        aim = f"{self.row.usual} {sign} {threshold} of {self.compared}"
         if self.draws is not None:
             size, need, recall = self.draws
             return [
@@ -165,6 +175,7 @@ class Plan:
             }
             how = ways.get(self.filter, "prefix index with positions and lengths")
             how = "index of 2-grams" if self.row.moves else how
+            how = "prefix index of the heaviest elements" if self.weights is not None else how
             needs = [f"      needs about {self.memory / 1e9:.1f} GB of memory"] if self.memory > STATED else []
             return [f"plan: {aim}, exact: {how}, every pair is found", *needs, *self._reasons()]
         bands, rows, recall = self.bands
@@ -175,6 +186,12 @@ class Plan:
             + (f"; {about(self.candidates, 'candidate')} expected" if self.items else ""),
             *self._reasons(),
         ]
+
+    @property
+    def compared(self) -> str:
+        """What is compared, in words."""
+        rare = "" if self.drop_common is None else f" in at most {percent(self.drop_common)} of the items"
+        return self.what + rare + ("" if self.weights is None else f" weighted by {self.weights}")
 
     @property
     def has_curve(self) -> bool:
@@ -238,6 +255,8 @@ class Plan:
             "seed": str(self.seed),
             "method": self._method(),
             **({"sketch": self.sketch} if self.sketch != "minhash" else {}),
+            **({"weights": self.weights} if self.weights is not None else {}),
+            **({"drop_common": str(self.drop_common)} if self.drop_common is not None else {}),
         }
 
 
@@ -251,6 +270,8 @@ def make_plan(
     what: str = "sets",
     filter: str | None = None,
     sketch: str = "minhash",
+    weights: str | None = None,
+    drop_common: Fraction | None = None,
     advice: str = "",
 ) -> Plan:
     """Check the parameters; `fit` chooses the bands once it has seen a sample of the data.
@@ -264,6 +285,11 @@ def make_plan(
     recall = fraction("recall", recall)
     choice("sketch", sketch, SKETCHES)
     plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall, sketch=sketch)
+    if weights is not None:
+        _check_weights(plan, filter)
+    if drop_common is not None and plan.row.moves:
+        raise UsageError(f"{parameter('drop_common')} is for shingles and elements of sets; {plan.row.usual} has none.")
+    plan = replace(plan, weights=weights, drop_common=drop_common)
     if filter is not None:
         plan = replace(plan, filter=choice("filter", filter, STAGES))
         if method == "lsh":
@@ -296,6 +322,19 @@ def make_plan(
             f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. {advice}"
         )
     return replace(plan, method=method, bands=single)
+
+
+def _check_weights(plan: Plan, filter: str | None) -> None:
+    """Raise an error for settings that weights cannot have."""
+    name = parameter("weights")
+    if plan.measure != "jaccard":
+        raise UsageError(f"{name} is for the measure jaccard; got {argument('measure', plan.row.usual)}.")
+    if plan.sketch != "minhash":
+        raise UsageError(f"{name} has a sketch of its own; leave out {parameter('sketch')}.")
+    if filter is not None:
+        raise UsageError(
+            f"{name} has an exact join of its own; leave out {parameter('filter')} and {parameter('order')}."
+        )
 
 
 def _with_draws(plan: Plan, method: str, advice: str) -> Plan:
@@ -359,6 +398,8 @@ def fit(
     if plan.posts:
         return fit_posting(plan, live, items, effort, ranks is not None, left)
     where = np.arange(len(live)) if places is None else places[some]
+    if plan.method == "exact" and plan.weights is not None:
+        return replace(plan, items=items)
     if plan.method == "exact":
         return replace(plan, items=items, memory=join_memory(plan, live, items, ranks is not None))
     size = float(live.sizes.mean()) if len(live) else 1.0
@@ -367,8 +408,12 @@ def fit(
     found = cheapest_bands(family, plan.chance, plan.wanted, live.take(few), items, size, where[few])
     made = items * size * SORT  # to make all sets, once shingled
     banded_cost = effort.read + effort.shingle + found.cost + SHARE * (effort.shingle + made)
-    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
-    if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
+    seconds = effort.total(banded_cost)
+    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates, seconds=seconds)
+    if plan.method == "lsh" or plan.weights is not None:
+        return banded
+    if ranks is None and not listing:  # the start of a file says little about all its pairs
+        return banded
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
     join = "an exact join"
@@ -383,7 +428,7 @@ def fit(
     if cost <= banded_cost and (listing or work.compared < MOST_LISTED):
         memory = join_memory(plan, live, items, ranks is not None)
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
-        return replace(exact, reason=effort.reason(join, cost, width, banded_cost))
+        return replace(exact, reason=effort.reason(join, cost, width, banded_cost), seconds=effort.total(cost))
     listed = "" if cost > banded_cost else f" and list {about(work.compared, 'pair')}"
     return replace(banded, reason=effort.reason(width, banded_cost, join, cost) + listed)
 
@@ -403,11 +448,11 @@ def fit_posting(plan: Plan, sample: Sets, items: int, effort: Effort, given: boo
     if left is not None:  # the other sets are made to be looked up, and not kept
         whole += (1 - left) * (again + elements * made)
     memory = float(PROGRAM + 16 * inner + 5 * counters_for(inner) + POSTED * posted)
-    exact = replace(plan, method="exact", draws=None, items=items, memory=memory)
+    exact = replace(plan, method="exact", draws=None, items=items, memory=memory, seconds=effort.total(whole))
     if plan.draws is None:
         return exact
     drawn = base + inner * DRAWN + again + elements * (made + LOOK) + SHARE * (again + elements * made)
-    some = replace(plan, method="lsh", items=items)
+    some = replace(plan, method="lsh", items=items, seconds=effort.total(drawn))
     if plan.method == "lsh":
         return some
     ways = ("whole sets", f"{plan.draws.size} elements of each set")
@@ -476,6 +521,7 @@ def cheapest_bands(
         neighbours = float(near @ found) / max(1, len(signatures))  # per item
         candidates = pairs * float(far @ found) / max(1, far.sum()) + items * neighbours
         draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
+        draws = RACE * (size + filling(bands.hashes)) if isinstance(family, WeightedMinHash) else draws
         cost = items * draws + BAND * items * bands.bands + candidates * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best.cost:
             best = Choice(bands, cost, candidates)

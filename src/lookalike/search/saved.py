@@ -36,6 +36,8 @@ def plan_of(kept: Mapping[str, Any]) -> Plan | None:
         what,
         wanted=float(kept.get("recall", 1.0)),
         sketch=kept.get("sketch", "minhash"),
+        weights=kept.get("weights"),
+        drop_common=Fraction(kept["drop_common"]) if kept.get("drop_common") else None,
         bands=Bands(*kept["bands"]) if kept.get("bands") else None,
     )
     if plan.measure in OF_VECTORS:

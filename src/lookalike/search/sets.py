@@ -1,5 +1,6 @@
 """Search for similar sets and texts with bands, exact joins or grams."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, argument
+from lookalike.core.errors import UsageError, argument, parameter
 from lookalike.core.storage import Storage
 from lookalike.io.documents import Source
 from lookalike.items.sets import Sets
@@ -30,6 +31,8 @@ from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.plan import fit, make_plan
 from lookalike.search.settings import Settings
 from lookalike.search.verify import both_ways, verify_bands
+from lookalike.search.weighing import Wanted
+from lookalike.search.weighted_joins import weighted_pairs
 from lookalike.theory.banding import Buckets, find_buckets
 
 GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts compared by edit distance
@@ -50,6 +53,8 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
     elif measure == "bag_jaccard" and not sets:
         shingles = replace(shingles, bag=True)
     check_measure(measure, sets, settings)
+    if settings.drop_common is not None and any(one.bag for one in sets):
+        raise UsageError(f"{parameter('drop_common')} is for texts and sets, not for bags that are given as such.")
     threshold: Any = settings.threshold
     if threshold is None and row is not None:
         if row.asks and measure in OF_SETS:  # for another, the plan lists the measures to choose from
@@ -66,13 +71,16 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         seed=settings.seed,
         what="sets" if sets else "texts" if row is not None and row.moves else str(shingles),
         sketch=settings.sketch,
+        weights=settings.weights,
+        drop_common=settings.drop_common,
         filter=settings.filter or (None if order is None else "suffix"),
         advice="" if storage.held else "Raise the threshold or lower the recall.",
     )
     planner = partial(fit, plan, listing=settings.listing)
+    wanted = Wanted(settings.drop_common, settings.weights is not None)
     if sets:
-        return SetSearch(take_in_sets(sets, planner, settings.run), settings, storage, order=order)
-    collection = take_in_texts(sources, shingles, planner, settings.run, storage)
+        return SetSearch(take_in_sets(sets, planner, settings.run, wanted), settings, storage, order=order)
+    collection = take_in_texts(sources, shingles, planner, settings.run, storage, wanted)
     return SetSearch(collection, settings, storage, sources, shingles)
 
 
@@ -108,7 +116,9 @@ class SetSearch(Search):
             return self._edits(groups.heads, limit)
         if self.plan.posts:
             return self._contained(groups.heads, limit)
-        return self._joined(groups.heads, limit) if self.plan.exact else self._banded(groups, limit)
+        if not self.plan.exact:
+            return self._banded(groups, limit)
+        return self._joined(groups.heads, limit) if self.plan.weights is None else self._weighted(groups.heads, limit)
 
     def _contained(self, heads: np.ndarray, limit: int) -> Found:
         """Find the pairs of which the first is contained in the second."""
@@ -137,18 +147,27 @@ class SetSearch(Search):
         values = row.of_overlaps(shared, sizes[left], sizes[right])
         return Found(rows[left], rows[right], values, own, compared)
 
+    def _weighted(self, rows: np.ndarray, limit: int) -> Found:
+        """Find pairs of sets with weights by an exact join."""
+        sets, heaviest = self.collection.sets(rows, self.run), self.collection.weighing.heaviest
+        left, right, shared, compared = weighted_pairs(
+            sets, *self.ratio, heaviest, self.sides.among(rows), limit, self.run
+        )
+        values = self.plan.row.of_overlaps(shared, sets.totals[left], sets.totals[right])
+        return Found(rows[left], rows[right], values, np.ones(len(rows)), compared)
+
     def _banded(self, groups: Groups, limit: int) -> Found:
         """Find pairs that share a bucket, and verify them."""
         buckets, rows, sets = self._buckets(groups)
         sides = self.sides.among(rows)
         found = verify_bands(buckets, sets, *self.ratio, sides, limit, self.run, self.storage)
         left, right, shared, compared = found
-        values = self.plan.row.of_overlaps(shared, sets.sizes[left], sets.sizes[right])
+        values = self.plan.row.of_overlaps(shared, sets.totals[left], sets.totals[right])
         return Found(rows[left], rows[right], values, np.ones(len(groups.heads)), compared)
 
     def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
-        if self.plan.row.moves or self.plan.posts:
+        if self.plan.row.moves or self.plan.posts or (self.plan.exact and self.plan.weights is not None):
             found = self.listed(groups)
             join_pairs(found.left, found.right, label)
             return Labels(roots(label), found.candidates)
@@ -173,7 +192,7 @@ class SetSearch(Search):
         visit = np.argsort(rank[members])
         centres, shared, crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run, self.storage)
         centre[members] = members[centres]
-        values[members] = self.plan.row.of_overlaps(shared, sets.sizes, sets.sizes[centres])
+        values[members] = self.plan.row.of_overlaps(shared, sets.totals, sets.totals[centres])
         return Stars(centre, values, crowded=crowded)
 
     def audit(self, size: int, found: IsFound) -> Audit:
@@ -181,6 +200,8 @@ class SetSearch(Search):
 
     def explain(self, left: int, right: int) -> Explanation:
         found = super().explain(left, right)
+        if self.plan.weights is not None and isinstance(found, SharedElements):
+            found = replace(found, weights=self._weights_in(left) | self._weights_in(right))
         if self.plan.bands is None or not isinstance(found, SharedElements):
             return found
         keys = enumerate(self.collection.keys)
@@ -190,7 +211,16 @@ class SetSearch(Search):
         return self.collection.maker.look(rows)
 
     def elements(self, item: Any) -> Iterable[Any]:
-        return self.collection.maker.elements(item)
+        weighing, maker = self.collection.weighing, self.collection.maker
+        if weighing.wanted.share is None:
+            return maker.elements(item)
+        made = maker.elements(item)
+        names, hashes = maker.hashed(item)
+        kept = set(weighing.kept((np.array([0, len(hashes)]), hashes))[1].tolist())
+        rare = {name for name, x in zip(names, hashes.tolist(), strict=True) if x in kept}
+        if isinstance(made, Counter):
+            return Counter({name: count for name, count in made.items() if name in rare})
+        return [name for name in made if name in rare]
 
     def counts(self) -> dict[str, int]:
         return {
@@ -198,7 +228,14 @@ class SetSearch(Search):
             "empty": len(self) - int(np.count_nonzero(self.collection.counts)),
             "skipped": sum(source.skipped for source in self.sources),
             "shingles": int(self.collection.counts.sum()),
+            **({} if self.plan.drop_common is None else {"common": self.collection.weighing.common}),
         }
+
+    def _weights_in(self, row: int) -> dict[Any, float]:
+        """Return the weights of the elements of one item."""
+        names, hashes = self.collection.maker.hashed(self.look(np.array([row]))[0])
+        weights = self.collection.weighing.weights(hashes)
+        return {} if weights is None else dict(zip(names, weights.tolist(), strict=True))
 
     def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, Sides]:
         """Return the input of an exact join: the sets of some rows, the measure, and the sides."""

@@ -6,12 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from lookalike.core.errors import LARGEST_SEED, choice, whole
+from lookalike.core.errors import LARGEST_SEED, UsageError, choice, share, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 
 MAX_PAIRS = 100_000_000
 
+IDF = "idf"
 KEEP = ("lowest-id", "first", "longest")  # rules for which of several similar items to keep
 
 
@@ -25,6 +26,8 @@ class Settings:
     recall: float = 0.99
     method: str = "auto"
     shingles: Shingles = field(default_factory=Shingles)
+    weights: str | None = None  # of shingles or elements: IDF
+    drop_common: Fraction | None = None  # drop those in more than this share of the items
     sketch: str = "minhash"
     filter: str | None = None
     order: Sequence[Any] | None = None
@@ -47,6 +50,10 @@ class Settings:
         for name in ("max_pairs", "k"):
             if given.get(name) is not None:
                 given[name] = whole(name, given[name])
+        if given.get("weights") not in (None, IDF):
+            raise UsageError(f"weights must be {IDF}; got {given['weights']!r}.")
+        if given.get("drop_common") is not None:
+            given["drop_common"] = share("drop_common", given["drop_common"])
         if isinstance(given.get("keep"), str):
             choice("keep", given["keep"], KEEP)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)

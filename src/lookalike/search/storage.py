@@ -63,7 +63,7 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     if len(items) > 1:
         raise UsageError(f"{both} are not supported for two collections.")
     source = items[0]
-    files = source_files(source)
+    files = source_files(source, settings.workdir)
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")
@@ -77,20 +77,28 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "recall": str(settings.recall),
         "seed": str(settings.seed),
         "shingles": str(settings.shingles),
+        "weights": str(settings.weights),
+        "drop_common": str(settings.drop_common),
         "sketch": settings.sketch,
         "result": settings.result,
         "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),
     }
 
 
-def source_files(source: Any) -> Any:
-    """Return the stamps of the files of a source; raise an error if it has none."""
-    files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
+def source_files(source: Any, workdir: str | Path | None) -> Any:
+    """Return the stamps of the files of a source; raise an error if it has none.
+
+    A data set that is iterated needs none, but cannot have a working folder.
+    """
+    parts = source.parts if isinstance(source, Source) else []
+    files = [path for part in parts for path in part.paths]
+    if parts and workdir is None and all(part.format == "stream" for part in parts):
+        return []  # nothing shows whether it is the same one as before, so that no run can be resumed
     if not files:
         how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
         both = f"{parameter('memory')} and {parameter('workdir')}"
         raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
-    return stamps(files)
+    return [*stamps(files), *([part.name, part.table] for part in parts if part.table)]
 
 
 def digest(values: Any) -> str:

@@ -45,7 +45,7 @@ SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
     """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
-    for name in ("filter", "order", "shingles", "sketch", "memory", "workdir"):
+    for name in ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
     if isinstance(settings.keep, str) and settings.keep == "longest":

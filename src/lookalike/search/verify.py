@@ -24,6 +24,8 @@ def verify_bands(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Return pairs in common buckets with Jaccard similarity of at least p/q, and what they share.
 
+    Sets with weights are compared by them, and share a weight.
+
     The result is (left, right, shared, candidates). More than `limit` pairs are an error, found
     early: if a band has more candidates than that, a sample of them shows how many are similar.
     """
@@ -31,7 +33,7 @@ def verify_bands(
     keys = buckets.make_keys()
     for band in (band for band in bands if not sides.two and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
-        similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
+        similar = int(np.count_nonzero(overlaps(*sets.arrays, left, right, p, q) >= 0))
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
@@ -39,7 +41,7 @@ def verify_bands(
         found, candidates, total = [], 0, 0
         for left, right in buckets.pairs(part, keys, sides):
             candidates += len(left)
-            shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
+            shared = overlaps(*sets.arrays, left, right, p, q)
             good = shared >= 0
             found.append((left[good], right[good], shared[good]))
             total += len(found[-1][0])

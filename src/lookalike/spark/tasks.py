@@ -209,7 +209,7 @@ def verified(batches: Batches, making: Making) -> Batches:
         left, right = making.sets(one["content"].filter(pa.array(fresh))), making.sets(other["content"])
         sets = Sets.concatenate([left, right])
         rows, others = np.cumsum(fresh) - 1, len(left) + np.arange(len(right))
-        shared = overlaps(sets.indptr, sets.elements, rows, others, p, q)
+        shared = overlaps(*sets.arrays, rows, others, p, q)
         good = np.flatnonzero(shared >= 0)
         values = MEASURES["jaccard"].of_overlaps(shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
         columns = [column.take(pa.array(good)) for column in (a, b, band)]

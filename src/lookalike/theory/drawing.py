@@ -30,7 +30,7 @@ def draws_for(threshold: Fraction, recall: float, most: int = SIZES[-1]) -> Draw
     """Return the smallest number of draws that reaches the recall and tells sets apart; None if none does.
 
     >>> draws_for(Fraction(4, 5), 0.99)
-    Draws(size=32, need=20, recall=0.9921...)
+    Draws(size=32, need=20, recall=0.9939...)
     """
     for size in SIZES:
         draws = most_needed(threshold, recall, size)

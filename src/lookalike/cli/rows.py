@@ -1,0 +1,116 @@
+"""Write the rows of the inputs again: only those that are kept, or all of them with columns that mark them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.cli.options import OutputOptions
+from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
+from lookalike.cli.progress import TerminalRun
+from lookalike.core.errors import DataError
+from lookalike.core.run import Tick
+from lookalike.io.documents import Source
+from lookalike.io.json_text import json_rows
+from lookalike.io.jsonl import object_in
+from lookalike.io.write import check_columns
+
+Marks = Callable[[slice], pa.Table]  # returns the columns to add to the rows in a slice
+
+
+class Batch(NamedTuple):
+    """Some rows, as a table or as lines of JSON, and their places among all rows."""
+
+    rows: Any
+    places: slice
+
+
+def check_written(source: Source, out: str, marks: Iterable[str] = ()) -> None:
+    """Raise an error, before the search, for columns that cannot be written to the output.
+
+    `marks` are the names of columns to be added.
+    """
+    source.check_names()
+    for name in marks:
+        if name in source.written_names():
+            raise already_there(name)
+    if not copies_lines(source, out):
+        check_columns(source.written_schema(needs_strings(out)), out)
+
+
+def already_there(name: str) -> DataError:
+    """Return the error for rows that have a column which is to be added."""
+    hint = "rename it, or leave it out by listing the other columns with --columns"
+    return DataError(f"the input has a column {name!r} already, which would be written twice; {hint}.")
+
+
+def write_rows(
+    source: Source,
+    output: OutputOptions,
+    about: dict[str, str],
+    run: TerminalRun,
+    tick: Tick,
+    keep: np.ndarray | None = None,
+    marks: Marks | None = None,
+) -> None:
+    """Write the rows that `keep` marks, or all if it is None, with the columns of `marks` added to them."""
+    lines = copies_lines(source, output.out)
+    batches: Iterable[Any] = source.lines(run) if lines else source.tables(needs_strings(output.out), run)
+
+    def changed() -> Iterator[tuple[Any, np.ndarray]]:
+        for batch, mask in run.map(partial(_changed, keep, marks), _placed(batches)):
+            yield batch, mask
+            tick(len(mask))
+
+    with writing_batches(changed(), output, about, lines, run):
+        pass
+
+
+def with_keep(batches: Iterable[Any], keep: np.ndarray, tick: Tick) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield each batch with its part of the mask `keep`."""
+    for batch in _placed(batches):
+        yield batch.rows, keep[batch.places]
+        tick(len(batch.rows))
+
+
+def _placed(batches: Iterable[Any]) -> Iterator[Batch]:
+    """Yield the batches with their places."""
+    start = 0
+    for rows in batches:
+        yield Batch(rows, slice(start, start + len(rows)))
+        start += len(rows)
+
+
+def _changed(keep: np.ndarray | None, marks: Marks | None, batch: Batch) -> tuple[Any, np.ndarray]:
+    """Return a batch with its marks, and which of its rows to write."""
+    rows = batch.rows if marks is None else with_marks(batch.rows, marks(batch.places))
+    return rows, np.ones(len(rows), np.bool_) if keep is None else keep[batch.places]
+
+
+def with_marks(rows: Any, marks: pa.Table) -> Any:
+    """Return rows, as a table or as lines of JSON, with more columns.
+
+    >>> lines = pa.array([b'{"text" : "a" } \\n'], pa.large_binary())
+    >>> with_marks(lines, pa.table({"size": [2]})).to_pylist()
+    [b'{"text" : "a", "size": 2}\\n']
+    """
+    if isinstance(rows, pa.Table):
+        for name, column in zip(marks.column_names, marks.columns, strict=True):
+            rows = rows.append_column(name, column)
+        return rows
+    _check_lines(rows, marks.column_names)
+    opened = pc.replace_substring_regex(rows, r"\s*\}\s*\z", "")
+    added = json_rows(marks).cast(pa.large_binary())
+    joint = pa.scalar(b", ", pa.large_binary())
+    return pc.binary_join_element_wise(opened, pc.binary_replace_slice(added, 0, 1, b""), joint)
+
+
+def _check_lines(lines: pa.LargeBinaryArray, names: list[str]) -> None:
+    """Raise an error if a line has one of the columns that are to be added."""
+    for name in names:
+        for line in lines.filter(pc.match_substring(lines, f'"{name}"')).to_pylist():
+            if name in (object_in(line)[0] or {}):
+                raise already_there(name)

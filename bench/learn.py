@@ -17,7 +17,7 @@ so that large ones do not drown small ones.
 
 import argparse
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +29,9 @@ from record_sets import PEOPLE, SETS, Tables, read
 from lookalike.core.run import Run
 from lookalike.entities import pipeline, two_companies
 from lookalike.entities.candidates import find_candidates
-from lookalike.entities.evidence import FEATURES, gather_evidence
-from lookalike.entities.learned import logistic
+from lookalike.entities.evidence import gather_evidence
+from lookalike.entities.learned import FEATURES_OF, odds_of
+from lookalike.entities.rivals import Rivalry, logistic
 from lookalike.entities.scores import comparisons_of, score_pairs
 
 RIDGE = 1.0
@@ -68,6 +69,10 @@ class Lesson:
     kind: str
     sampled: bool
     one_field: bool
+    left: np.ndarray
+    right: np.ndarray
+    once: np.ndarray | slice
+    records: int
     features: np.ndarray
     true: np.ndarray
     matches: int  # all that there are
@@ -76,6 +81,27 @@ class Lesson:
     def weight(self) -> float:
         """Return how much each pair counts."""
         return float((self.matches + FEW) ** -0.7) * (SAMPLED if self.sampled else 1)
+
+    def second(self, weights: np.ndarray) -> "SecondLesson":
+        """Return the lesson of the second round, given the weights of the first."""
+        rivalry = Rivalry.of(self.left, self.right, odds_of(self.features, weights), self.records, self.once)
+        rows = rivalry.near()
+        features = np.hstack([self.features[rows], rivalry.features(rows)])
+        return SecondLesson(replace(self, features=features, true=self.true[rows]), rivalry, rows)
+
+
+class SecondLesson(NamedTuple):
+    """The pairs that are in the second round, by position, and their features."""
+
+    lesson: Lesson
+    rivalry: Rivalry
+    rows: np.ndarray
+
+    def probability(self, weights: np.ndarray) -> np.ndarray:
+        """Return the probabilities of all pairs, given the weights of the second round."""
+        found = logistic(self.rivalry.odds)
+        found[self.rows] = logistic(odds_of(self.lesson.features, weights))
+        return found
 
 
 def main() -> None:
@@ -98,8 +124,10 @@ def main() -> None:
             for line in check(some):
                 print(line)
     if given.out is not None:
-        columns = {name: np.round(learn(some), 4) for name, some in groups.items()}
-        csv.write_csv(pa.table({"feature": ["constant", *FEATURES], **columns}), given.out)
+        rows = [(round, name) for round, features in FEATURES_OF.items() for name in ("constant", *features)]
+        columns = {name: np.round(np.concatenate(learn_both(some)), 4) for name, some in groups.items()}
+        rounds, names = zip(*rows, strict=True)
+        csv.write_csv(pa.table({"round": rounds, "feature": names, **columns}), given.out)
 
 
 def data_sets(data: Path, names: Path) -> Iterator[DataSet]:
@@ -160,8 +188,16 @@ def lesson(given: DataSet, run: Run) -> Lesson:
     evidence = gather_evidence(columns, comparisons, pairs, records.sides, SEED, run)
     true = np.isin(tables.numbers(left, right - records.sides.offset), tables.truth)
     return Lesson(
-        name, kind, "of each" in name, len(fields) == 1, evidence.features(slice(None)), true, len(tables.truth)
-    )
+        name, kind, "of each" in name, len(fields) == 1, evidence.left, evidence.right, evidence.once, found.records,
+        evidence.features(slice(None)), true, len(tables.truth),
+    )  # fmt: skip
+
+
+def learn_both(lessons: Iterable[Lesson]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of both rounds."""
+    lessons = list(lessons)
+    first = learn(lessons)
+    return first, learn(one.second(first).lesson for one in lessons)
 
 
 def learn(lessons: Iterable[Lesson]) -> np.ndarray:
@@ -177,7 +213,7 @@ def learn(lessons: Iterable[Lesson]) -> np.ndarray:
     penalty = np.append(0, np.full(len(mean), 1 / RIDGE))
     weights = np.zeros(len(penalty))
     for _ in range(STEPS):
-        likely = logistic(standard[:, 1:], weights)
+        likely = logistic(standard @ weights)
         slope = standard.T @ (counts * (true - likely)) - penalty * weights
         curve = (standard * (counts * likely * (1 - likely))[:, None]).T @ standard + np.diag(penalty)
         step = np.linalg.solve(curve, slope)
@@ -192,9 +228,9 @@ def check(lessons: list[Lesson]) -> Iterator[str]:
     """Yield how well the matches of each data set are found by weights learned from other kinds."""
     at_target = []
     for kind in dict.fromkeys(one.kind for one in lessons):
-        weights = learn(one for one in lessons if one.kind != kind)
+        first, second = learn_both(one for one in lessons if one.kind != kind)
         for one in (one for one in lessons if one.kind == kind):
-            probability = logistic(one.features, weights)
+            probability = one.second(first).probability(second)
             chosen = probability >= 0.5
             sure = probability >= pipeline.least_probability(probability, TARGET)
             true, both = one.true[chosen].sum(), one.true[sure].sum()

@@ -17,7 +17,8 @@ from lookalike.entities.evidence import (
     surprise,
 )
 from lookalike.entities.fields import Column
-from lookalike.entities.learned import WEIGHTS, logistic, weights_of, weights_table
+from lookalike.entities.learned import FEATURES_OF, WEIGHTS, odds_of, weights_of, weights_table
+from lookalike.entities.rivals import MOST_ODDS, RIVALRY, logistic
 from lookalike.entities.scores import ScoredPairs, comparisons_of
 from lookalike.items.sides import Sides
 from tests.entities.shared import FIELDS
@@ -95,6 +96,28 @@ def test_a_race_of_one_pair():
     assert race.followers.tolist() == [1, 1]
 
 
+def test_a_copy_is_no_rival():
+    """Records of a table that have the same three values or more compete as one."""
+    one = [("ann lee", "9 elm street", "ansel"), ("bob ray", "3 oak road", "orm")]
+    other = [("anne lee", "9 elm street", "ansel"), ("bob ray", "3 oak rd", "orm")]
+    lead = FEATURES.index("smaller lead")
+    found, by_two_fields = (two_records(one, [*other, other[0]], fields) for fields in (3, 2))
+    assert found[0, 2].tolist() == found[0, 0].tolist()
+    assert found[0, 0][lead] > 0.5
+    assert by_two_fields[0, 0][lead] == 0
+
+
+def two_records(left, right, fields):
+    """Return the features of all pairs of records by their first fields."""
+    columns, run = [column(*(row[at] for row in [*left, *right])) for at in range(fields)], Run(1)
+    one, other = (side.ravel() for side in np.mgrid[: len(left), : len(right)])
+    points = np.full((len(one), fields), 50.0)
+    pairs = ScoredPairs(one, other + len(left), points, points.sum(axis=1))
+    sides = Sides.of([len(left), len(right)])
+    evidence = gather_evidence(columns, comparisons_of(columns, run), pairs, sides, 1, run)
+    return dict(zip(zip(one.tolist(), other.tolist(), strict=True), evidence.features(slice(None)), strict=True))
+
+
 def test_surprise_counts_bits():
     by_chance = np.array([[0.0]] * 90 + [[100.0]] * 10)
     found = surprise(np.array([[100.0], [0.0], [np.nan]]), chances_of(by_chance))
@@ -120,13 +143,18 @@ def test_mean_points():
 def test_weights_belong_to_the_features():
     assert WEIGHTS.is_file()
     for fields in (1, 2, 9):
-        assert len(weights_of(fields)) == 1 + len(FEATURES)
-        assert weights_table(fields)["feature"].to_pylist() == ["constant", *FEATURES]
-    assert weights_of(2).tolist() == weights_of(9).tolist() != weights_of(1).tolist()
+        assert [len(weights_of(fields, round)) for round in (1, 2)] == [1 + len(some) for some in FEATURES_OF.values()]
+        rows = weights_table(fields).to_pylist()
+        assert [row["feature"] for row in rows if row["round"] == 1] == ["constant", *FEATURES]
+        assert [row["feature"] for row in rows if row["round"] == 2] == ["constant", *FEATURES, *RIVALRY]
+    for round in (1, 2):
+        assert weights_of(2, round).tolist() == weights_of(9, round).tolist() != weights_of(1, round).tolist()
 
 
-def test_logistic_at_the_extremes():
-    assert logistic(np.array([[0.0], [2e3], [-2e3]]), np.array([0.0, 1.0])) == pytest.approx([0.5, 1, 0])
+def test_odds_are_within_limits():
+    found = odds_of(np.array([[0.0], [2e3], [-2e3]]), np.array([0.0, 1.0]))
+    assert found.tolist() == [0, MOST_ODDS, -MOST_ODDS]
+    assert logistic(found) == pytest.approx([0.5, 1, 0], abs=1e-5)
 
 
 @pytest.mark.slow

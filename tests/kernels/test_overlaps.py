@@ -45,10 +45,12 @@ def test_count_apart(rows, data):
     assert [one.tolist() for one in found] == [*ref.count_apart(pairs, 10)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.floats(-1, 1)), max_size=30))
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(-2, 2)), max_size=12))
 def test_two_best(pairs):
-    rows, values = np.array([row for row, _ in pairs], np.int64), np.array([value for _, value in pairs])
-    assert np.column_stack(two_best(rows, values, 5)).tolist() == ref.two_best(rows, values, 5)
+    left, right = np.array([pair[:2] for pair in pairs], np.int64).reshape(-1, 2).T
+    values = [value for *_, value in pairs]
+    found = np.column_stack(two_best(left, right, np.array(values), 5))
+    assert found.tolist() == ref.two_best([*left, *right], [*values, *values], 5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(5, 8), st.integers(0, 3)), max_size=12))

@@ -58,8 +58,9 @@ FEATURES = (
 class Evidence:
     """What is known of all candidate pairs of two tables; `features` puts it together, part by part."""
 
-    left: np.ndarray  # the records of the larger table
+    left: np.ndarray  # the records of the larger table; of copies, the first
     right: np.ndarray
+    once: np.ndarray | slice  # the pairs that compete: of those between the same two records, one
     points: np.ndarray  # the mean over the fields that are present, of 1
     texts: WholeTexts
     near: "Race"
@@ -68,8 +69,8 @@ class Evidence:
     odds: np.ndarray  # the natural log odds of a match by the levels of its fields; 0 if unknown
     experience: "Experience"
 
-    def features(self, part: slice) -> np.ndarray:
-        """Return FEATURES (columns) of some pairs (rows)."""
+    def features(self, part: slice | np.ndarray) -> np.ndarray:
+        """Return FEATURES (columns) of some pairs (rows), given as a slice or by position."""
         left, right = self.left[part], self.right[part]
         near, agreement, odds = self.near.values[part], self.agreement.values[part], self.odds[part]
         for_left, for_right = self.near.lead(near, left), self.near.lead(near, right)
@@ -113,7 +114,8 @@ def gather_evidence(
     texts = WholeTexts.of(columns, run, None if known is None else (known.words, known.grams), storage)
     turned = sides.offset < here - sides.offset if known is None else known.turned
     left, right = (pairs.right, pairs.left) if turned else (pairs.left, pairs.right)
-    near = Race.of(left, right, texts.nearness(left, right, run, storage), here)
+    left, right, once = with_first_copies(columns, texts.codes, sides, left, right)
+    near = Race.of(left, right, texts.nearness(left, right, run, storage), here, once)
     if known is None:
         by_chance = points_of_pairs(comparisons, *random_pairs(here, sides, seed), run)
         tallies = tally_words(texts, left, right, near)
@@ -121,11 +123,31 @@ def gather_evidence(
         known = Experience(here, turned, chances_of(by_chance), *texts.rarities(), tallies, mixture)
     most = np.log2(1 + known.records)
     bits = of_points(lambda points: surprise(points, known.chances) / most, "agreement", pairs.points, run, storage)
-    return Evidence(
-        left, right, of_points(lambda points: mean_points(points) / 100, "means", pairs.points, run, storage), texts,
-        near, Race.of(left, right, bits, here), Lessons.of(texts, known.tallies),
-        of_points(lambda points: odds_by_fields(points, known.mixture), "odds", pairs.points, run, storage), known,
-    )  # fmt: skip
+    means = of_points(lambda points: mean_points(points) / 100, "means", pairs.points, run, storage)
+    odds = of_points(lambda points: odds_by_fields(points, known.mixture), "odds", pairs.points, run, storage)
+    agreement, lessons = Race.of(left, right, bits, here, once), Lessons.of(texts, known.tallies)
+    return Evidence(left, right, once, means, texts, near, agreement, lessons, odds, known)
+
+
+def with_first_copies(
+    columns: Sequence[Column], codes: np.ndarray, sides: Sides, left: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | slice]:
+    """Return pairs with the first copy of each record in its table, and which of the pairs compete.
+
+    Records of a table are copies if they have the same text (`codes`) and at least LEAST_FIELDS values.
+    A copy is no rival: what it says has been said.
+    """
+    present = np.sum([np.asarray(column.values.is_valid()) for column in columns], axis=0)
+    full = np.flatnonzero(present >= LEAST_FIELDS)
+    keys = 2 * codes[full] + (sides.two & (full >= sides.offset))
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == len(full):
+        return left, right, slice(None)
+    original = np.arange(len(codes))
+    original[full] = full[first[which]]
+    left, right = original[left], original[right]
+    _, once = np.unique(left * len(codes) + right, return_index=True)
+    return left, right, np.sort(once)
 
 
 def of_points(
@@ -144,11 +166,14 @@ class Race(NamedTuple):
     followers: np.ndarray  # how many records have this one as their best
 
     @classmethod
-    def of(cls, left: np.ndarray, right: np.ndarray, values: np.ndarray, records: int) -> Self:
-        """Find the two best values of each record; those of the left and the right differ."""
-        tops = zip(two_best(left, values, records), two_best(right, values, records), strict=True)
-        best, second = (np.maximum(*pair) for pair in tops)
-        return cls(values, best, second, count_nearest(left, right, values, best))
+    def of(
+        cls, left: np.ndarray, right: np.ndarray, values: np.ndarray, records: int,
+        once: np.ndarray | slice = slice(None),
+    ) -> Self:  # fmt: skip
+        """Find the two best values of each record, among the pairs that compete."""
+        runners = left[once], right[once], values[once]
+        best, second = two_best(*runners, records)
+        return cls(values, best, second, count_nearest(*runners, best))
 
     def lead(self, values: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Return how far pairs of these records, one each, are ahead of the best other pair."""
@@ -227,7 +252,7 @@ def mixture_of_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -
     """Fit a mixture model to pairs without a rival of a higher score; None if there are too few fields."""
     if pairs.points.shape[1] < LEAST_FIELDS or not len(pairs.score):
         return None
-    best = np.maximum(*(two_best(side, pairs.score, records)[0] for side in (pairs.left, pairs.right)))
+    best, _ = two_best(pairs.left, pairs.right, pairs.score, records)
     levels = [as_levels(pairs.points[:0])]
     for part in slices(len(pairs.score), PAIRS_PER_PART):
         alone = pairs.score[part] >= np.maximum(best[pairs.left[part]], best[pairs.right[part]])

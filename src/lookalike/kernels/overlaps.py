@@ -68,16 +68,17 @@ def count_apart(indptr, elements, left, right, count):
 
 
 @kernel
-def two_best(rows, values, count):
-    """Return the best and second-best value of each of `count` rows, -inf where there are none."""
+def two_best(left, right, values, count):
+    """Return the best and second-best value of the pairs of each of `count` rows, -inf where there are none."""
     best, second = np.full(count, -np.inf), np.full(count, -np.inf)
-    for at in range(len(rows)):
-        row, value = rows[at], values[at]
-        if value > best[row]:
-            second[row] = best[row]
-            best[row] = value
-        elif value > second[row]:
-            second[row] = value
+    for at in range(len(left)):
+        value = values[at]
+        for row in (left[at], right[at]):
+            if value > best[row]:
+                second[row] = best[row]
+                best[row] = value
+            elif value > second[row]:
+                second[row] = value
     return best, second
 
 

@@ -52,7 +52,8 @@ class Grouping:
             return sets
         elements = sets.elements.copy()
         self.scramble(slice(None), sets.indptr, elements)
-        return Sets(*sort_rows(sets.indptr, elements, False), sets.bag)
+        indptr, elements = sort_rows(sets.indptr, elements, False)
+        return Sets(indptr, elements, sets.bag)
 
     def check(self, items: int) -> None:
         """Raise an error unless there is a group for each item."""

@@ -4,6 +4,7 @@ import json
 import re
 from hashlib import sha256
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -109,17 +110,23 @@ def test_lines_on_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         assert isinstance(lines, ProgressLines)
         tick(50)
         lines.print(30.0)
-        lines.report()  # which also sets the time for the next one
-        assert lines.timer.interval == 30
-    lines.timer.join()
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "progress: verify, 30 s so far, 25% of 200, about 1 min 30 s left"
-    assert second.startswith("progress: verify, 0 s so far, 25% of 200")
+    assert not lines.thread.is_alive()
+    assert capsys.readouterr().err == "progress: verify, 30 s so far, 25% of 200, about 1 min 30 s left\n"
     sifting = ProgressLines(run, "sift", None)
     sifting.stop()
     assert sifting.line(7260, None) == "sift, 2 h 1 min so far"
     sifting.advance(1500)
     assert sifting.line(61, None) == "sift, 1 min 1 s so far, 1,500 done"
+
+
+def test_lines_come_until_the_stage_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookalike.cli.progress.EVERY", 0.001)
+    said: SimpleQueue[str] = SimpleQueue()
+    run = TerminalRun(1, quiet=False)
+    monkeypatch.setattr(run, "say", said.put)
+    with run.show("verify", 200.0):
+        for _ in range(3):
+            assert said.get(timeout=60).startswith("progress: verify, ")
 
 
 def test_lines_on_progress_in_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,6 @@ def test_spans_copies_and_least(run: Commands, corpus: Path) -> None:
         (["--unit", "words"], "--unit must be line, sentence, paragraph or span:N"),
         (["--unit", "span:0"], "length must be"),
         (["--unit", "line", "-t", "0.5"], "--threshold cannot be used with --unit"),
-        (["--copies", "2"], "--copies is only for --unit"),
     ],
 )
 def test_wrong_options(run: Commands, corpus: Path, args: list[str], why: str) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Any
 
 from lookalike import cli
@@ -147,18 +147,14 @@ class ProgressLines:
         self.run, self.name, self.total = run, name, total
         self.done = 0.0
         self.start = time.monotonic()
-        self.wait()
-
-    def wait(self) -> None:
-        """Let the next line come after a while."""
-        self.timer = Timer(EVERY, self.report)
-        self.timer.daemon = True
-        self.timer.start()
+        self.ended = Event()
+        self.thread = Thread(target=self.report, daemon=True)
+        self.thread.start()
 
     def report(self) -> None:
-        """Print a line, and wait for the next one."""
-        self.print(time.monotonic() - self.start)
-        self.wait()
+        """Print a line now and then, until the stage ends."""
+        while not self.ended.wait(EVERY):
+            self.print(time.monotonic() - self.start)
 
     def print(self, taken: float) -> None:
         """Print how far the stage is after some seconds."""
@@ -191,9 +187,8 @@ class ProgressLines:
 
     def stop(self) -> None:
         """Print no more lines."""
-        self.timer.cancel()
-        self.timer.join()
-        self.timer.cancel()  # a line that was being printed has set another
+        self.ended.set()
+        self.thread.join()
 
 
 def duration(seconds: float) -> str:

@@ -30,7 +30,7 @@ class WeightedMinHash(JaccardFamily):
     >>> family = WeightedMinHash(hashes=1024, seed=1)
     >>> a, b = family.signatures([{"dear": 0.1, "sir": 0.1, "boiler": 2.8}, {"dear": 0.1, "sir": 0.1, "piano": 2.8}])
     >>> round(family.estimate(a, b), 2), round(0.2 / 5.8, 2)
-    (0.04, 0.03)
+    (0.03, 0.03)
     """
 
     def __init__(self, hashes: int = 128, seed: int = 1):

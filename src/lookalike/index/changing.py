@@ -111,6 +111,7 @@ class Changing(Asking):
         error. Changes are made in the order in which they are given; `close` waits for all of them.
 
         >>> from tempfile import mkdtemp
+        >>> from lookalike import Index
         >>> with Index.create(Path(mkdtemp()) / "new.index", threshold=0.5, shingles="word:2") as index:
         ...     added = [index.add_later([f"text number {at}"], [at]) for at in range(100)]
         ...     sum(one.result() for one in added)

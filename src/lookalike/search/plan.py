@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ class Plan:
     drop_common: Fraction | None = None  # elements in more than this share of the items are dropped
     memory: float = 0.0  # approximate bytes that an exact join needs, without those of texts; 0 if unknown
     draws: Draws | None = None  # elements of each set that stand for it, if it may be contained in others
-    seconds: float = 0.0  # approximate time in all, from the start of the program; 0 if unknown
+    seconds: float = field(default=0.0, compare=False)  # approximate time in all, as this machine is now; 0 if unknown
 
     @property
     def recall(self) -> float:

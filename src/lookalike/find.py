@@ -24,7 +24,7 @@ from lookalike.search.audit import Audit
 from lookalike.search.base import Labels, Search
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import take_sides
-from lookalike.search.keeping import Keeping, first_members
+from lookalike.search.keeping import Keeping, first_members, last
 from lookalike.search.settings import MAX_PAIRS, Settings
 from lookalike.search.storage import starting, storage_for
 
@@ -357,6 +357,7 @@ def dedup(
     keep: Any = "lowest-id",
     copies: int = 1,
     drop_all: bool = False,
+    against: Any = None,
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
@@ -407,6 +408,8 @@ def dedup(
             ones in the order of `keep`. Each removed item is similar to the first of them.
         drop_all: whether to remove all items that are similar to another one, and keep only those
             that are similar to none.
+        against: earlier items, in any of the forms of `items`: an item similar to one of them is removed, as
+            if they all were kept before.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
             "suffix", which are applied in this order; by default all four are used.
@@ -447,6 +450,7 @@ def dedup(
         keep=keep,
         copies=copies,
         drop_all=drop_all,
+        against=against,
         sketch=sketch,
         filter=filter,
         order=order,
@@ -461,12 +465,15 @@ def dedup(
         threads=threads,
         run=run,
     )
-    taken = take_sides([items], settings.measure, settings.run)
+    taken = take_sides([items] if against is None else [items, against], settings.measure, settings.run)
     rules = Keeping.of(settings.keep).read(taken[0], settings.run)
-    with _started(taken, settings) as search:
+    earlier = None if against is None else _pairs(taken, settings.matching())
+    with _started(taken[:1], settings) as search:
         if settings.drop_all:
             return _drop_all(search, settings)
         visit = search.order(rules)
+        if earlier is not None:
+            visit = last(visit, earlier.left)
         groups = search.identical(visit)
         centre, values, candidates, crowded = search.stars(groups, visit)
         heads = groups.first[search.live]
@@ -477,10 +484,16 @@ def dedup(
         alone = centre == np.arange(len(centre))
         kept = alone if settings.copies == 1 else first_members(centre, visit, settings.copies)
         measured = _audit(search, settings, lambda a, b: ~(alone[a] & alone[b]))
+        if earlier is not None:
+            kept[earlier.left] = False
+            centre[earlier.left], values[earlier.left] = earlier.right + len(centre), earlier.values
+            candidates, crowded = (
+                have + earlier.stats[name] for name, have in (("candidates", candidates), ("crowded", crowded))
+            )
         counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
         stats = _stats(search, groups, candidates, crowded, **counts)
-        plan = search.plan
-        return Dedup(centre, values, search.ids[0], plan.kind, plan, measured, stats, search, kept)
+        plan, holder = search.plan, search if earlier is None else earlier.holder
+        return Dedup(centre, values, search.ids[0], plan.kind, plan, measured, stats, holder, kept, earlier)
 
 
 def _drop_all(search: Search, settings: Settings) -> Dedup:

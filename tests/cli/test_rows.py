@@ -64,7 +64,7 @@ def test_marks_that_cannot_be_written(run: Commands, out: Path, tmp_path: Path) 
         assert run(*args, "-o", out / "m.csv", "--columns", "score").code == 0
     assert run("clusters", path, "--columns", "score").code == 2
     assert "--mark cannot be used with --unit" in complaint(run("dedup", path, "--mark", "--unit", "line"))
-    assert "--mark cannot be used with --against" in complaint(run("dedup", path, "--mark", "--against", "x"))
+    assert "--mark cannot be used with --against INDEX" in complaint(run("dedup", path, "--mark", "--against", "x"))
 
 
 def test_marks_of_results() -> None:

@@ -23,11 +23,12 @@ def values(
     word: Annotated[str | None, typer.Option()] = None,
     pair: Annotated[tuple[int, int] | None, typer.Option()] = None,
     flag: Annotated[bool | None, typer.Option()] = None,
+    many: Annotated[list[str] | None, typer.Option()] = None,
 ) -> None: ...
 
 
 COMMAND: Any = get_command(app)
-OURS = ("some", "whole", "number", "word", "pair", "flag")
+OURS = ("some", "whole", "number", "word", "pair", "flag", "many")
 PARAMETERS = {one.name: one for one in COMMAND.params if one.name in OURS}
 typed = st.one_of(
     st.none(),
@@ -62,6 +63,8 @@ def outcome(convert: Any, value: Any, parameter: Any, context: Any) -> Any:
 @example("number", 1)
 @example("some", ("a", "b"))
 @example("pair", ("1", "2"))
+@example("many", None)
+@example("many", ("a", "b"))
 def test_values_are_those_of_typer(name: str, value: Any) -> None:
     parameter = PARAMETERS[name]
     context = COMMAND.make_context("values", ["x"])

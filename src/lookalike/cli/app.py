@@ -160,7 +160,7 @@ def can_use_files(values: Mapping[str, Any]) -> bool:
         and values["method"] != "exact"
         and values["recall"] < 1
         and values["engine"] == "local"
-        and values.get("against") is None
+        and not values.get("against")
         and "-" not in values["inputs"]
     )
 

@@ -24,6 +24,7 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup corpus.parquet --mark -o marked.parquet",
     "lookalike dedup today.jsonl --unit line --against seen.lines --update -o new.jsonl",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
+    "lookalike dedup today.jsonl --against yesterday.jsonl --keep score:max -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
 )
@@ -53,11 +54,11 @@ def dedup(
     ] = False,
     cut: opt.CutOptions,
     against: Annotated[
-        str | None,
+        list[str] | None,
         option(
-            metavar="INDEX",
-            help="Also remove documents that are similar to one in this index; with --unit, also cut what is in the "
-            "documents of earlier runs, kept in this folder.",
+            metavar="PATH",
+            help="Also remove documents that are similar to one in this index or file (repeat the option for more "
+            "files); with --unit, also cut what is in the documents of earlier runs, kept in this folder.",
         ),
     ] = None,
     update: Annotated[
@@ -78,7 +79,7 @@ def dedup(
         from lookalike.cli.cutting import dedup_in_texts
 
         check_files(inputs, options, removed)
-        dedup_in_texts(inputs, options, cut, given, against, update, removed, columns)
+        dedup_in_texts(inputs, options, cut, given, only_index(against), update, removed, columns)
         return
     given.need(("least", "case"), "--unit")
     if mark and drop_all:
@@ -90,17 +91,34 @@ def dedup(
         given.refuse(("copies", "drop_all"), "--engine spark")
         dedup_on_spark(inputs, options, given, keep, removed, columns)
         return
-    check_files(inputs, options, removed, folder=against is None)
-    if against is not None:
-        given.refuse(("mark", "copies", "drop_all", "within", "across"), "--against")
+    index = only_index(against) if against and (update or any(map(is_index, against))) else None
+    read = inputs if index is not None else [*inputs, *(against or ())]
+    check_files(read, options, removed, folder=index is None)
+    if index is not None:
+        given.refuse(("mark", "copies", "drop_all", "within", "across"), "--against INDEX")
         from lookalike.cli.against import dedup_against
 
-        dedup_against(inputs, options, given, against, update, removed, columns)
+        dedup_against(inputs, options, given, index, update, removed, columns)
     elif update:
         raise UsageError("--update needs an index: name it with --against.")
     else:
         choice: dict[str, Any] = {"keep": keep, "copies": cut.copies, "drop_all": drop_all}
-        dedup_locally(inputs, options, choice, removed, columns, mark)
+        dedup_locally(inputs, options, choice, removed, columns, mark, against)
+
+
+def is_index(path: str) -> bool:
+    """Return whether a path given as --against is an index, or if nothing is there, looks like the name of one."""
+    from lookalike.index.store import has_store
+
+    place = Path(path)
+    return has_store(place) or (place.suffix in ("", ".index") and not place.exists())
+
+
+def only_index(paths: list[str] | None) -> str | None:
+    """Return the one folder that --against names, if it does; raise an error for several."""
+    if paths and len(paths) > 1:
+        raise UsageError(f"--against can name one index, or files; got {' and '.join(paths)}.")
+    return paths[0] if paths else None
 
 
 def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None, folder: bool = False) -> None:
@@ -138,10 +156,11 @@ def dedup_locally(
     removed: str | None,
     columns: str | None,
     mark: bool,
+    against: list[str] | None,
 ) -> None:
     """Write the kept documents, or all with `mark`, with their columns; write the removed ones to `removed`.
 
-    `choice` has the keywords that say which documents to keep.
+    `choice` has the keywords that say which documents to keep; `against` names files of earlier documents.
     """
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
@@ -154,8 +173,9 @@ def dedup_locally(
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
-        outputs = check_outputs_of(source, out, inputs, marks_by(options.similarity.measure) if mark else ())
-        result = find.dedup(source, **choice, **vars(options.which), **settings, **room)
+        outputs = check_outputs_of(source, out, inputs, marks_by(options.similarity.measure, against) if mark else ())
+        earlier = open_documents(against, options.reading, run) if against else None
+        result = find.dedup(source, against=earlier, **choice, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
@@ -166,10 +186,11 @@ def dedup_locally(
     summarize_documents(result, run, [source], inputs, options)
 
 
-def marks_by(measure: str) -> tuple[str, ...]:
-    """Return the names of the columns that mark rows compared by this measure."""
+def marks_by(measure: str, against: list[str] | None) -> tuple[str, ...]:
+    """Return the names of the columns that mark rows compared by this measure, also with earlier ones."""
     from lookalike.measures import MEASURES
     from lookalike.measures.table import SHORT
 
     row = MEASURES.get(SHORT.get(measure, measure))
-    return "duplicate_of", "similarity" if row is None else row.kind, "cluster", "copies"
+    value = "similarity" if row is None else row.kind
+    return "duplicate_of", value, "cluster", "copies", *(("earlier",) if against else ())

@@ -69,7 +69,8 @@ def _found(result: "Pairs | Clusters | Dedup", item: str) -> str:
         return "nothing to remove"
     if result.drop_all:
         return f"{counted(stats['dropped'], item)} to remove, each similar to another one; {stats['kept']:,} kept"
-    return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept"
+    earlier = "" if result.earlier is None else " or to an earlier one"
+    return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept{earlier}"
 
 
 def expected_recall(plan: "Plan", bounded: bool) -> str:

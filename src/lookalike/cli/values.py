@@ -20,6 +20,8 @@ class UsualValues:
         several = param.multiple or param.nargs != 1
         if self.kind == list[str] and several and isinstance(value, tuple) and all(type(one) is str for one in value):
             return list(value)
+        if value is None and param.multiple:
+            return ()
         if not several:
             if value is None or type(value) is self.kind:
                 return value

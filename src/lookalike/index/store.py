@@ -33,6 +33,11 @@ PAGES = 1 << 16  # a multiple of the page size of all systems
 FULL = ("No space left", "File too large", "quota", "Input/output error")
 
 
+def has_store(path: Path) -> bool:
+    """Return whether there is an index at a path."""
+    return (path / "data.mdb").is_file()
+
+
 class Store:
     """The tables of one index."""
 
@@ -40,7 +45,7 @@ class Store:
         self.path = path
         if create:
             path.mkdir()
-        elif not (path / "data.mdb").is_file():
+        elif not has_store(path):
             raise no_index(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
         self._used, self._users = Condition(), 0

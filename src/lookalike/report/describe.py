@@ -95,9 +95,13 @@ def of_dedup(found: Dedup) -> Finding:
         sides = sides[::-1]
     pairs = values_of(found.plan, found.kind, *sides, found.values[dropped], found.stats)
     kept = len(found.ids) - len(dropped)
+    ids, label = [found.ids], found.centre
+    if found.earlier is not None and found.earlier.right_ids is not None:
+        ids.append(found.earlier.right_ids)
+        label = np.append(label, np.arange(len(label), len(label) + len(ids[1])))
     return Finding(
         title=f"{kept:,} of {counted(len(found.ids), item)} kept, {len(dropped):,} removed",
-        ids=[found.ids],
+        ids=ids,
         item=item,
         facts=facts_of(found.stats, item, {"kept": kept, "removed, each similar to a kept one": len(dropped)}),
         recall=recall_of(found.plan, found.audit, found.stats),
@@ -106,7 +110,7 @@ def of_dedup(found: Dedup) -> Finding:
         made=found.stats.get("command", ""),
         values=pairs,
         beside=side_by_side(found.holder, pairs),
-        label=found.centre,
+        label=label,
         groups="groups",
         group_line=f"A group is a kept {item} and the {item}s removed as similar to it.",
         leads="kept:",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
@@ -165,11 +166,32 @@ class ResultFile:
         return Pairs(one, other, self.numbers(kind), ids, holder=None if items is None else items.holder(ids), **made)
 
     def _dedup(self, kind: str, items: ItemsById | None) -> Dedup:
+        if self.has("earlier"):
+            return self._dedup_against(kind, items)
         ids, (dropped, kept) = self.positions("id", "kept")
         centre, values = np.arange(len(ids)), np.zeros(len(ids))
         centre[dropped], values[dropped] = kept, self.numbers(kind)
         made: Any = {"kind": kind, **self._made()}
         return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **made)
+
+    def _dedup_against(self, kind: str, items: ItemsById | None) -> Dedup:
+        """Return removed items, some of which are similar to one of another, earlier collection."""
+        old = pc.equal(pc.utf8_lower(self.table["earlier"].cast(pa.string())), "true")
+        if old.null_count:
+            raise DataError(f"{self.name}: the column 'earlier' must be true or false in each row.")
+        dropped, (places,) = self.positions("id")
+        new, (heads,) = replace(self, table=self.table.filter(pc.invert(old))).positions("kept")
+        earlier_ids, (right,) = replace(self, table=self.table.filter(old)).positions("kept")
+        ids = pc.unique(pa.concat_arrays([dropped, new]))
+        rows, values = old.to_numpy(), self.numbers(kind)
+        centre, found = np.arange(len(ids)), np.zeros(len(ids))
+        found[places] = values
+        centre[places[~rows]] = pc.index_in(new, ids).to_numpy()[heads]
+        centre[places[rows]] = len(ids) + right
+        holder = None if items is None else items.holder(ids, earlier_ids)
+        earlier = Pairs(places[rows], right, values[rows], ids, earlier_ids)
+        made: Any = {"kind": kind, "earlier": earlier, **self._made()}
+        return Dedup(centre, found, ids, holder=holder, **made)
 
     def _clusters(self, name: str, items: ItemsById | None) -> Clusters:
         sides, places = self.members()

@@ -141,6 +141,16 @@ def ascending(ids: pa.Array) -> bool:
     return len(ids) < 2 or bool(pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py())
 
 
+def last(order: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Return the same order, but for these items, which come last.
+
+    >>> last(np.array([3, 0, 2, 1]), np.array([0, 3]))
+    array([2, 1, 3, 0])
+    """
+    later = np.isin(order, items, kind="table")
+    return np.concatenate((order[~later], order[later]))
+
+
 def first_members(centre: np.ndarray, order: np.ndarray, copies: int) -> np.ndarray:
     """Return which items are among the first `copies` of their group in an order.
 

@@ -1,7 +1,7 @@
 """The settings of a search, checked once: what similar means, what recall is needed, and how to run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -44,6 +44,7 @@ class Settings:
     keep: Any = "lowest-id"  # of similar items: see `keeping.Keeping`
     copies: int = 1  # how many of similar items to keep
     drop_all: bool = False  # whether to keep none of similar items
+    against: Any = None  # earlier items, all of which are kept
     within: Any = None  # a column or values that the items of a pair share: see `grouping`
     across: Any = None  # a column or values in which the items of a pair differ
 
@@ -61,6 +62,10 @@ class Settings:
                 if not isinstance(given[name], type(usual)) or given[name] != usual:
                     none = f"{parameter('drop_all')}, which keeps none of similar items"
                     raise UsageError(f"{parameter(name)} cannot be used with {none}.")
+        if given.get("against") is not None:
+            for name in ("drop_all", "audit", "memory", "workdir", "within", "across"):
+                if given[name]:
+                    raise UsageError(f"{parameter(name)} cannot be used with {parameter('against')}.")
         if given.get("weights") not in (None, IDF):
             raise UsageError(f"weights must be {IDF}; got {given['weights']!r}.")
         if given.get("drop_common") is not None:
@@ -69,6 +74,11 @@ class Settings:
             choice("device", given.get("device", "auto"), DEVICES)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
+
+    def matching(self) -> Self:
+        """Return the settings that find, for each item, the earlier one it is most similar to."""
+        usual = type(self)(run=self.run)
+        return replace(self, result="pairs", k=1, keep=usual.keep, copies=1, against=None)
 
     def given(self, name: str) -> bool:
         """Whether a setting differs from its default."""

@@ -49,7 +49,7 @@ def test_what_cannot_be(run: Commands, files: dict[str, Path], out: Path) -> Non
     new, old = files["new"], files["old"]
     for args, why in {
         ("--drop-all",): "--drop-all cannot be used with --against",
-        ("--memory", "1GB"): "--memory cannot be used with --against",
+        ("--memory", "1GB", "-o", out / "kept.jsonl"): "--memory cannot be used with --against",
         ("-o", old): f"{old}: is an input and would be overwritten",
         ("--against", new, "--update"): "--against can name one index, or files; got",
     }.items():

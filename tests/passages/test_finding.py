@@ -247,6 +247,19 @@ def test_results_are_the_same_with_files(corpus, tmp_path):
     assert la.find_passages(source, length=8, memory="100MB", workdir=tmp_path / "work").to_arrow().equals(expected)
 
 
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("size", [1, 100, 3000])
+def test_results_are_the_same_in_many_parts(corpus, size, right, monkeypatch):
+    def found(**options):
+        return la.find_passages(corpus, corpus if right else None, length=8, **options).to_arrow()
+
+    expected = found()
+    monkeypatch.setattr(linking, "PART", size)
+    monkeypatch.setattr(linking, "REGION", size.bit_length())
+    assert found().equals(expected)
+    assert found(memory="100MB").equals(expected)
+
+
 @pytest.mark.parametrize("stage", ["windows_of", "link", "runs_of", "all_equal"])
 def test_an_interrupted_run_resumes(corpus, tmp_path, stage, monkeypatch):
     expected = la.find_passages(corpus, length=8).to_arrow()

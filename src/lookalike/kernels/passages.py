@@ -108,13 +108,17 @@ def members_of_keys(ordered, keys, mask):
 
 
 @kernel
-def mark_members(indptr, items, split, begin, out):
-    """Mark the items of all groups that have one from `begin` on; of two collections, on both sides of `split`."""
+def members_that_count(indptr, items, split, begin):
+    """Return the items of all groups that have one from `begin` on; of two collections, on both sides of `split`."""
+    out = np.empty(len(items), np.int64)
+    n = 0
     for group in range(len(indptr) - 1):
         first, last = items[indptr[group]], items[indptr[group + 1] - 1]
         if last >= begin and (split < 0 or first < split <= last):
             for item in items[indptr[group] : indptr[group + 1]]:
-                out[item] = True
+                out[n] = item
+                n += 1
+    return out[:n].copy()
 
 
 @kernel
@@ -177,31 +181,55 @@ def place_of(number, numbers, places):
 
 
 @kernel
-def link_copies(indptr, items, split, begin, numbers, places, length, keep, first, copies, extra):
-    """Note, for the windows of each group, its first window, how many there are, and which to cut.
+def link_copies(indptr, items, split, begin, numbers, places, length, keep):
+    """Return, for the windows of all groups, the first of the group, how many there are, and which to cut.
 
-    Groups without windows from `begin` on are passed over. So are, of two collections, those without
-    windows on both sides of `split`, and copies are then those on the right. Otherwise `extra` marks
-    all windows but the first `keep` that do not overlap each other, and those that overlap these.
+    That is (windows, first, copies, extra). Groups without windows from `begin` on are left out. So are, of
+    two collections, those without windows on both sides of `split`, and copies are then those on the right.
+    Otherwise `extra` marks all windows but the first `keep` that do not overlap each other, and those that
+    overlap these.
     """
+    windows, first = np.empty(len(items), np.int64), np.empty(len(items), np.int64)
+    copies, extra = np.empty(len(items), np.int32), np.zeros(len(items), np.bool_)
+    n = 0
     for group in range(len(indptr) - 1):
         inside = items[indptr[group] : indptr[group + 1]]
         if inside[-1] < begin or (split >= 0 and not inside[0] < split <= inside[-1]):
             continue
         count = 0
-        kept, last = 0, 0
         for item in inside:
             count += item >= split
-            near = kept > 0 and item - last < length  # else they are as far apart in the text, too
-            if near and place_of(item, numbers, places) - place_of(last, numbers, places) < length:
-                continue
-            if kept < keep:
-                kept, last = kept + 1, item
-            else:
-                extra[item] = True
+        kept, last = 0, 0
         for item in inside:
-            first[item] = inside[0]
-            copies[item] = count
+            windows[n], first[n], copies[n] = item, inside[0], count
+            near = kept > 0 and item - last < length  # else they are as far apart in the text, too
+            if not near or place_of(item, numbers, places) - place_of(last, numbers, places) >= length:
+                if kept < keep:
+                    kept, last = kept + 1, item
+                else:
+                    extra[n] = True
+            n += 1
+    return windows[:n].copy(), first[:n].copy(), copies[:n].copy(), extra[:n].copy()
+
+
+@kernel
+def send(windows, firsts, counts, extras, bits, filled, place, first, copies, extra):
+    """Send what was found of windows to their regions of 2**bits, of which the first filled[region] places are used."""
+    for i in range(len(windows)):
+        region = windows[i] >> bits
+        at = (region << bits) + filled[region]
+        filled[region] += 1
+        place[at] = windows[i] - (region << bits)
+        first[at], copies[at], extra[at] = firsts[i], counts[i], extras[i]
+
+
+@kernel
+def settle(used, place, first, copies, extra):
+    """Put what was sent to a region into place; windows of which nothing was found have no first and no copies."""
+    at, firsts, counts, extras = place[:used], first[:used].copy(), copies[:used].copy(), extra[:used].copy()
+    first[:], copies[:], extra[:] = -1, 0, False
+    for i in range(used):
+        first[at[i]], copies[at[i]], extra[at[i]] = firsts[i], counts[i], extras[i]
 
 
 @kernel

@@ -32,6 +32,15 @@ def place_keys(keys, first, high, mask, places, out):
 
 
 @kernel
+def place_whole(keys, first, high, places, out, numbers):
+    """Do the same with whole keys: their positions go to `numbers`."""
+    for i in range(len(keys)):
+        part = keys[i] >> np.uint64(64 - high)
+        out[places[part]], numbers[places[part]] = keys[i], first + i
+        places[part] += 1
+
+
+@kernel
 def sort_parts(values, bounds, high):
     """Sort the parts values[bounds[i]:bounds[i + 1]], each in place."""
     longest = 0

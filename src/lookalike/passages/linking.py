@@ -1,25 +1,40 @@
 """Link each window of units to its copies, and follow them to the longest runs that are equal.
 
-Only windows whose anchor occurs twice can have a copy. Their keys are sorted, in memory or in parts
-of the mapped file, so that the work is linear however often a passage occurs.
+Only windows whose anchor occurs twice can have a copy. Their keys are sorted, in memory or in parts of
+mapped files, so that the work is linear however often a passage occurs. What is found of a window goes
+first to the region where its number lies, and then to its place there: files are written from one end
+to the other, since a page that is changed again and again is written to disk again and again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
+from lookalike.core.storage import Storage
 from lookalike.items.segments import Segments
-from lookalike.kernels.passages import follow, link_copies, mark_members, members_of_keys, window_keys
+from lookalike.kernels.passages import (
+    follow,
+    link_copies,
+    members_of_keys,
+    members_that_count,
+    send,
+    settle,
+    window_keys,
+)
 from lookalike.kernels.sorting import sorted_part
 from lookalike.passages.reading import HASH, WHOLE, Corpus
-from lookalike.theory.sorting import low_bits
+from lookalike.theory.sorting import keys_in_parts, low_bits
 
 PART = 1 << 22  # about how many keys are sorted at a time
 BYTES = 64  # of memory per key while they are sorted
+REGION = 22  # a region has 2**22 windows
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +80,38 @@ class Runs:
         return Runs(self.left[rows], self.right[rows], self.lengths[rows], self.copies[rows])
 
 
-def groups_of_keys(keys: np.ndarray, memory: int | None, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield groups of equal keys, part by part, as `members_of_keys` does."""
-    size = PART if memory is None else max(1, min(PART, memory // (BYTES * run.threads)))
+def groups_of_keys(
+    name: str,
+    keys: np.ndarray,
+    work: Callable[[np.ndarray, np.ndarray], Result],
+    storage: Storage,
+    run: Run,
+) -> Iterator[Result]:
+    """Yield what `work` returns for the groups of equal keys, part by part, as `members_of_keys` finds them.
+
+    In memory, each part looks through all keys for its own. In files, which begin with `name`, keys are put
+    into parts first.
+    """
+    size = PART if storage.memory is None else max(1, min(PART, storage.memory // (BYTES * run.threads)))
     high = max(0, (len(keys) // size).bit_length())
     mask = low_bits(len(keys))
-    yield from run.map(lambda part: members_of_keys(sorted_part(keys, high, part, mask), keys, mask), range(1 << high))
+
+    def search(part: int) -> Result:
+        return work(*members_of_keys(sorted_part(keys, high, part, mask), keys, mask))
+
+    def search_part(part: int) -> Result:
+        inside = slice(*bounds[part : part + 2].tolist())
+        own = low_bits(inside.stop - inside.start)
+        indptr, items = members_of_keys(sorted_part(placed[inside], high, part, own), placed[inside], own)
+        return work(indptr, numbers[inside][items])
+
+    if storage.memory is None or high == 0:
+        yield from run.map(search, range(1 << high))
+    else:
+        placed, numbers, bounds = keys_in_parts(
+            keys, high, lambda column, *kind: storage.empty(f"{name}.{column}", *kind), run
+        )
+        yield from run.map(search_part, range(1 << high))
 
 
 def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
@@ -78,8 +119,10 @@ def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
     wanted = np.zeros(len(corpus.anchors), np.bool_)
     split, begin = corpus.split_of(corpus.entry_starts), int(corpus.entry_starts[corpus.earlier])
     with run.stage("anchors"):
-        for indptr, items in groups_of_keys(corpus.anchors, corpus.storage.memory, run):
-            mark_members(indptr, items, split, begin, wanted)
+        for items in groups_of_keys(
+            "parts", corpus.anchors, lambda *groups: members_that_count(*groups, split, begin), corpus.storage, run
+        ):
+            wanted[items] = True
 
     def work(at: int) -> list[np.ndarray]:
         return _keys_in_piece(corpus, at, seed, wanted)
@@ -123,27 +166,24 @@ def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> li
 def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
     """Link the windows to their copies; `keep` copies are not too many."""
     size, storage = len(windows.keys), corpus.storage
-    first, copies, extra = (
-        storage.empty(*column)
-        for column in (("first", size, np.int64), ("copies", size, np.int32), ("extra", size, np.bool_))
-    )
-    first[:], copies[:], extra[:] = -1, 0, False
+    kinds = {"place": np.uint32, "first": np.int64, "copies": np.int32, "extra": np.bool_}
+    columns = [storage.empty(name, size, kind) for name, kind in kinds.items()]
+    regions = slices(size, 1 << REGION)
+    filled = np.zeros(len(regions), np.int64)
+
+    def work(indptr: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, ...]:
+        of_runs = windows.numbers, windows.places, corpus.cutter.length
+        found: tuple[np.ndarray, ...] = link_copies(indptr, items, windows.split, windows.begin, *of_runs, keep)
+        return found
+
+    def settle_region(at: int) -> None:
+        settle(filled[at], *(column[regions[at]] for column in columns))
+
     with run.stage("link"):
-        for indptr, items in groups_of_keys(windows.keys, storage.memory, run):
-            link_copies(
-                indptr,
-                items,
-                windows.split,
-                windows.begin,
-                windows.numbers,
-                windows.places,
-                corpus.cutter.length,
-                keep,
-                first,
-                copies,
-                extra,
-            )
-    return Links(first, copies, extra)
+        for found in groups_of_keys("parts", windows.keys, work, storage, run):
+            send(*found, REGION, filled, *columns)
+        run.each(settle_region, range(len(regions)))
+    return Links(*columns[1:])
 
 
 def runs_of(corpus: Corpus, windows: Windows, links: Links, run: Run) -> tuple[Runs, Runs]:

@@ -1,10 +1,13 @@
 """Sort keys and numbers, in several threads."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.run import ONE_THREAD, Run, slices
-from lookalike.kernels.sorting import count_parts, place_keys, sort_parts
+from lookalike.kernels.sorting import count_parts, place_keys, place_whole, sort_parts
 
 SLICE = 1 << 18  # keys per task
 PART = 14  # a part has about 2**14 keys, which the processor's cache holds,
@@ -19,21 +22,43 @@ def sort_keys(keys: np.ndarray, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.u
     lose their low bits: with a million items 44 bits remain, and false matches are found later.
     """
     mask, high = low_bits(len(keys)), min(max(len(keys).bit_length() - PART, 1), MOST_PARTS)
+    tasks, bounds, places = _places(keys, high, run)
+    out = np.empty(len(keys), np.uint64)
+
+    def place(at: int) -> None:
+        place_keys(keys[tasks[at]], tasks[at].start, high, mask, places(at), out)
+
+    run.each(place, range(len(tasks)))
+    run.each(lambda part: sort_parts(out, bounds[part.start : part.stop + 1], high), even_slices(bounds, SLICE))
+    return out, mask
+
+
+def keys_in_parts(
+    keys: np.ndarray, high: int, empty: Callable[[str, int, Any], np.ndarray], run: Run
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Put keys with the same `high` highest bits together: (keys, positions, bounds), in order within a part.
+
+    `empty` makes the arrays. All are read and written from one end to the other, so they can be in files.
+    """
+    tasks, bounds, places = _places(keys, high, run)
+    out, numbers = empty("keys", len(keys), np.uint64), empty("numbers", len(keys), np.int64)
+
+    def place(at: int) -> None:
+        place_whole(keys[tasks[at]], tasks[at].start, high, places(at), out, numbers)
+
+    run.each(place, range(len(tasks)))
+    return out, numbers, bounds
+
+
+def _places(keys: np.ndarray, high: int, run: Run) -> tuple[list[slice], np.ndarray, Callable[[int], np.ndarray]]:
+    """Return slices of the keys, the bounds of all parts, and where the keys of a slice begin in each part."""
     tasks = slices(len(keys), SLICE)
     counts = np.zeros((1 << high, len(tasks) + 1), np.int64)  # of each part in each slice, after a column of zeros
     for at, counted in enumerate(run.map(lambda task: count_parts(keys[task], high), tasks)):
         counts[:, at + 1] = counted
     bounds = np.concatenate(([0], np.cumsum(counts.sum(axis=1))))
     places = np.cumsum(counts, axis=1)[:, :-1] + bounds[:-1, None]
-    out = np.empty(len(keys), np.uint64)
-
-    def place(at: int) -> None:
-        start = tasks[at].start
-        place_keys(keys[tasks[at]], start, high, mask, np.ascontiguousarray(places[:, at]), out)
-
-    run.each(place, range(len(tasks)))
-    run.each(lambda part: sort_parts(out, bounds[part.start : part.stop + 1], high), even_slices(bounds, SLICE))
-    return out, mask
+    return tasks, bounds, lambda at: np.ascontiguousarray(places[:, at])
 
 
 def low_bits(items: int) -> np.uint64:

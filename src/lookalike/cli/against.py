@@ -19,6 +19,7 @@ from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, ReadingOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record
 from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.files import taking_turns
@@ -162,7 +163,7 @@ def contradiction(name: str, old: object, new: object, what: str = "") -> UsageE
 def print_summary(
     run: TerminalRun, inputs: list[str], source: Source, dropped: "Dropped", facts: dict[str, Any], update: bool
 ) -> None:
-    """Print what was found; `facts` describe the index."""
+    """Print and record what was found; `facts` describe the index."""
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
@@ -171,10 +172,13 @@ def print_summary(
     if not source.documents:
         run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
+    kept = source.documents - dropped.count
     run.say(
         f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
-        f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
+        f"{kept:,} to keep; expected recall at the threshold {recall:.4f}"
     )
+    counts = {"items": source.documents, **left_out, "crowded": dropped.crowded, "kept": kept, "dropped": dropped.count}
+    record(counts=counts, recall={"expected": recall})
     if dropped.crowded:
         run.say(crowded_note(dropped.crowded, "document"))
     run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', unchanged'}")

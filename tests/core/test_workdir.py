@@ -379,15 +379,14 @@ def test_methods_that_need_memory(corpus, options):
 
 def test_items_that_are_in_memory_already():
     for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
-        with pytest.raises(
-            UsageError, match=r" support only one collection of texts, read from files: pass a path, a "
-        ):
+        with pytest.raises(UsageError, match=r" support only texts that are read from files: pass a path, a "):
             la.find_pairs(items, memory="1GB")
 
 
-def test_two_collections(corpus):
-    with pytest.raises(UsageError, match=r"^memory and workdir are not supported for two collections\.$"):
-        la.find_matches(corpus, corpus, memory="1GB")
+def test_two_collections_must_both_be_in_files(corpus):
+    for sides in ((corpus, ["a b"]), (["a b"], corpus)):
+        with pytest.raises(UsageError, match="support only texts that are read from files"):
+            la.find_matches(*sides, memory="1GB")
 
 
 @pytest.mark.parametrize(

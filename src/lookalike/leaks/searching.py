@@ -77,9 +77,8 @@ class LeakSearch:
         if self.answers is not None:
             after = (words.indptr, words.hashes, words.starts, words.stops, local[place], stop[place])
             answer = find_answers(*after, row, *self.answers, REACH, ANSWER)
-        containment = different / self.lookup.different[item]
-        columns = (containment, longest + rules[:, 1] - 1, start, stop)
-        return Places(found[place, 0], row, *(column[place] for column in columns), answer)
+        share, words_in_row = different / self.lookup.different[item], longest + rules[:, 1] - 1
+        return Places(found[place, 0], row, share[place], words_in_row[place], start[place], stop[place], answer)
 
     def cuts(self, texts: pa.LargeStringArray) -> list[list[tuple[int, int]]]:
         """Return the parts to cut from each text: questions, and answers that follow."""

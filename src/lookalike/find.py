@@ -376,6 +376,8 @@ def dedup(
 ) -> Dedup:
     """Decide which items to keep, so that each removed item is verified similar to a kept one.
 
+    To cut repeated lines, sentences, paragraphs or spans out of texts, use `dedup_units`.
+
     No two kept items are similar, except for pairs missed within the stated recall. With
     containment, an item is removed if a kept one contains it, so larger items should come first:
     keep="longest". Exact methods and containment list all similar pairs; more than 100 million are an

@@ -71,7 +71,7 @@ def match(
     with working_in(options.work, options.output.out, run) as room:
         settings = search_settings(options, run)
         sources = open_sides(left, right, options.reading, run)
-        result = find_matches(*sources, max_pairs=max_pairs, **settings, **room)
+        result = find_matches(sources[0], sources[1], max_pairs=max_pairs, **settings, **room)
         write_result(result, options.output, run, options.reading.pages.compared)
     summarize_documents(result, run, sources, [left, right], options)
 

@@ -18,7 +18,7 @@ def of_leaks(found: Leaks) -> Finding:
     position = np.searchsorted(documents, found.found["document"].to_numpy())
     rows = found.found["row"].to_numpy()
     ids = found.ids.take(pa.array(left))
-    leaked = counted(np.count_nonzero(found.counts.places), "test item")
+    leaked = counted(int(np.count_nonzero(found.counts.places)), "test item")
     leaking = int(np.count_nonzero(~found.keep))
 
     def show(numbers: np.ndarray) -> list[Texts]:

@@ -105,8 +105,13 @@ def counting(monkeypatch, at):
     return noted
 
 
+def match_with_itself(corpus, **options):
+    """Match two collections, which are the same file."""
+    return la.find_matches(corpus, corpus, **options)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
+@pytest.mark.parametrize("find", [la.find_pairs, match_with_itself, la.find_clusters, la.dedup])
 def test_a_run_resumes_from_every_point(corpus, tmp_path, monkeypatch, find):
     """Interrupt it before each record in turn and start again: nothing recorded is made twice."""
     monkeypatch.setattr(workdir, "COMMIT_BYTES", 1000)

@@ -7,7 +7,7 @@ from lookalike.core.errors import UsageError, whole
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.leaks.items import LeakLimits, read_tests
-from lookalike.leaks.listing import Listing
+from lookalike.leaks.listing import LeakListing
 from lookalike.leaks.result import Leaks
 from lookalike.leaks.searching import LeakSearch
 from lookalike.measures import exact_fraction
@@ -72,7 +72,7 @@ def decontaminate(
     source = as_items(corpus, "jaccard", run)
     if source is not None and not isinstance(source, Source):
         raise UsageError(f"corpus must be texts, a table or paths; got {type(source).__name__}.")
-    listing = Listing(search, most)
+    listing = LeakListing(search, most)
     with run.stage("look for items", source.byte_size() if source else 0) as tick:
         for found, size in run.map(listing.look, source.batches(run) if source else ()):
             listing.add(found)

@@ -39,7 +39,7 @@ class BatchLeaks(NamedTuple):
     counts: LeakCounts
 
 
-class Listing:
+class LeakListing:
     """The places of items found so far: all are counted, and at most `most` of each item listed.
 
     So memory does not grow with a corpus that has some items again and again. Batches are added in

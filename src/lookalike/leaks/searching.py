@@ -17,7 +17,7 @@ REACH = 50  # words after a question among which its answer can begin
 ANSWER = 20  # words of an answer that must follow each other there
 
 
-class Places(NamedTuple):
+class LeakPlaces(NamedTuple):
     """Where test items are in some documents, one entry per place, by document and by start."""
 
     document: np.ndarray
@@ -28,9 +28,9 @@ class Places(NamedTuple):
     stop: np.ndarray
     answer: np.ndarray  # where the answer ends, -1 if it does not follow
 
-    def take(self, rows: np.ndarray) -> "Places":
+    def take(self, rows: np.ndarray) -> "LeakPlaces":
         """Return some of the places."""
-        return Places(*(column[rows] for column in self))
+        return LeakPlaces(*(column[rows] for column in self))
 
 
 class LeakSearch:
@@ -53,7 +53,7 @@ class LeakSearch:
             all_answers = Answers.concatenate(answers)
             self.answers = all_answers.bounds, *unit_hashes(all_answers.texts, RULE)
 
-    def places(self, texts: pa.LargeStringArray) -> Places:
+    def places(self, texts: pa.LargeStringArray) -> LeakPlaces:
         """Return the places of items in texts. O(characters of the texts), and of the answers at each place."""
         found = find_items(*text_bounds(RULE.prepare(texts)), *self.lookup.arguments)
         documents, local = np.unique(found[:, 0], return_inverse=True)
@@ -78,7 +78,7 @@ class LeakSearch:
             after = (words.indptr, words.hashes, words.starts, words.stops, local[place], stop[place])
             answer = find_answers(*after, row, *self.answers, REACH, ANSWER)
         share, words_in_row = different / self.lookup.different[item], longest + rules[:, 1] - 1
-        return Places(found[place, 0], row, share[place], words_in_row[place], start[place], stop[place], answer)
+        return LeakPlaces(found[place, 0], row, share[place], words_in_row[place], start[place], stop[place], answer)
 
     def cuts(self, texts: pa.LargeStringArray) -> list[list[tuple[int, int]]]:
         """Return the parts to cut from each text: questions, and answers that follow."""

@@ -1,6 +1,6 @@
 """Measure how well contained texts are found: recall by size, time and memory, next to datasketch's LSHEnsemble.
 
-    python bench/containment.py CORPUS.parquet [--words 4000000] [--queries 100] [--peer PYTHON]
+    python bench/containment.py CORPUS.parquet [--words 4000000] [--queries 100] [--megabytes 444] [--peer PYTHON]
 
 The files of the corpus are put together to documents of 1,000, 10,000, 100,000 and 1,000,000 words, as
 long as they last. Queries of 10, 100, 1,000 and 10,000 shingles are cut out of them, and up to 13% of
@@ -8,6 +8,7 @@ their words replaced, so that their containment is 1 to 0.5. The truth is the re
 Each method runs in a process of its own. `--peer` is the Python of an environment with datasketch, which
 gets the same shingles as sets. It runs with its default weights of false positives and negatives, (0.5,
 0.5), and with (0.1, 0.9), which favour recall. Its answers are not verified, as it does not keep the sets.
+With --megabytes, 52 queries are also looked for in that much of the corpus, its files as they are.
 """
 
 import argparse
@@ -23,11 +24,13 @@ from typing import Any
 WORDS = (1_000_000, 100_000, 10_000, 1_000)  # of documents
 CUTS = (14, 104, 1_004, 10_004)  # words of queries, which have four shingles fewer
 CHUNK = 10_000  # elements that datasketch hashes at a time
+LARGE = 52  # queries for the files as they are
 NOISE = (0.0, 0.02, 0.05, 0.1, 0.13)  # shares of replaced words; each changes five shingles
 SHINGLES = "word:5"
 WAYS = {
     "exact": {"method": "exact"},
     "draws": {"method": "lsh"},
+    "draws, files": {"method": "lsh", "memory": "500MB"},
     "prefix join": {"method": "exact", "filter": "suffix"},
 }
 WEIGHTS = {"LSHEnsemble": (0.5, 0.5), "LSHEnsemble for recall": (0.1, 0.9)}  # of false positives and negatives
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100, help="queries of each size")
     parser.add_argument("--thresholds", default="0.5,0.7,0.9")
     parser.add_argument("--recall", type=float, default=0.99, help="the recall to request")
+    parser.add_argument("--megabytes", type=int, default=0, metavar="N", help="also match with N MB of the files")
     parser.add_argument("--peer", help="the Python of an environment with datasketch")
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
@@ -69,14 +73,51 @@ def main() -> None:
                 share = len(found & of_size) / max(1, len(of_size))
                 cells.append(f"{share:.4f} of {len(of_size):,}")
             recalls.append([threshold, *cells])
+        large = in_files(given.corpus, given.megabytes, given.recall, Path(folder)) if given.megabytes else []
     blocks = [
         machine("lookalike", "numpy", "numba", "pyarrow"),
         counts,
         times,
         "Recall of draws by size of query",
         recalls,
+        *large,
     ]
     publish(blocks, given.markdown)
+
+
+def in_files(corpus: Path, megabytes: int, recall: float, folder: Path) -> list[Any]:
+    """Match LARGE queries with the files of a corpus as they are; return lines and a table for each threshold."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from shared import part_of
+
+    part, size = part_of(corpus, megabytes, folder)
+    part.rename(folder / "documents.parquet")
+    texts = pq.read_table(folder / "documents.parquet", columns=["text"])["text"].to_pylist()
+    rng, queries = random.Random(7), []
+    for length in CUTS:
+        longer = [text for text in texts if text.count(" ") > 2 * length]
+        for at in range(LARGE // len(CUTS)):
+            words = rng.choice(longer).split()
+            start = rng.randrange(max(1, len(words) - length))
+            queries.append(" ".join(replaced(words[start : start + length], NOISE[at % len(NOISE)], rng)))
+    pq.write_table(pa.table({"text": queries}), folder / "queries.parquet")
+    table: list[list[str]] = [["threshold", "method", "found", "recall", "CPU time", "memory"]]
+    for threshold in ("0.5", "0.9"):
+        run = {way: measured([sys.executable, __file__], way, threshold, recall, str(folder)) for way in WAYS}
+        truth = {tuple(pair) for pair in run["exact"]["pairs"]}
+        for way, result in run.items():
+            found = {tuple(pair) for pair in result["pairs"]}
+            share = f"{len(found & truth) / max(1, len(truth)):.4f}"
+            table.append(
+                [threshold, way, f"{len(found):,}", share, f"{result['seconds']:.1f} s", f"{result['memory']:,} MB"]
+            )
+    return [f"{len(queries)} queries of 10 to 10,000 shingles, {len(texts):,} files of {size / 1e6:,.0f} MB", table]
+
+
+def replaced(words: list[str], noise: float, rng: random.Random) -> list[str]:
+    """Return words of which this share was replaced by others."""
+    return [f"other{rng.randrange(10**9)}" if rng.random() < noise else word for word in words]
 
 
 def make_inputs(corpus: Path, words: int, count: int, folder: Path) -> str:
@@ -101,11 +142,7 @@ def make_inputs(corpus: Path, words: int, count: int, folder: Path) -> str:
         for _ in range(count):
             document = rng.choice([one for one in documents if len(one) >= size])
             start = rng.randrange(len(document) - size + 1)
-            cut, noise = document[start : start + size], rng.choice(NOISE)
-            for place in range(size):
-                if rng.random() < noise:
-                    cut[place] = f"other{rng.randrange(10**9)}"
-            queries.append(cut)
+            queries.append(replaced(document[start : start + size], rng.choice(NOISE), rng))
     for name, texts in (("documents", documents), ("queries", queries)):
         joined = [" ".join(text) for text in texts]
         pq.write_table(pa.table({"text": joined}), folder / f"{name}.parquet", row_group_size=64)
@@ -147,7 +184,8 @@ def own(way: str, threshold: str, recall: float, folder: Path) -> tuple[float, l
     """Match queries with documents by one of the methods of lookalike, from files."""
     import lookalike as la
 
-    la.find_matches(["a b"], ["a b"], measure="containment", **WAYS[way])  # loads the kernels
+    ways = {name: value for name, value in WAYS[way].items() if name != "memory"}
+    la.find_matches(["a b"], ["a b"], measure="containment", **ways)  # loads the kernels
     start = spent()
     options = {"threshold": threshold, "recall": recall, "shingles": SHINGLES, **WAYS[way]}
     found = la.find_matches(folder / "queries.parquet", folder / "documents.parquet", measure="containment", **options)

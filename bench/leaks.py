@@ -17,7 +17,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zlib import crc32
@@ -29,7 +29,7 @@ from shared import PEAK, Table, machine, measure, part_of, publish
 
 import lookalike as la
 from lookalike.core.run import Run
-from lookalike.leaks.items import read_tests
+from lookalike.leaks.items import RULE, read_tests
 
 Change = Callable[[str, random.Random, list[str]], str]
 
@@ -72,18 +72,24 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the tables to this file")
     given = parser.parse_args()
     files = read_tests(str(given.evals), None, None, Run())
-    questions = sorted({one for file in files for one in file.questions.to_pylist()})
+    every = sorted({one for file in files for one in file.questions.to_pylist()})
+    (items,) = read_tests(pa.table({"question": every}), None, None, Run())  # questions of the same words once
+    questions = items.questions.to_pylist()
     with TemporaryDirectory() as folder:
         path, _ = part_of(given.corpus, given.megabytes, Path(folder))
         texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
         plants = plant(texts, [one for one in questions if crc32(one.encode()) % 2], given.plant)
         size = sum(len(text.encode()) for text in texts)
         found, cpu, peak = search(texts, questions, Path(folder))
+    others = [at for at in found if at not in plants]
+    there = sum(has_one(texts[at], found[at]) for at in others)
     blocks: list[str | Table] = [
         f"{len(texts):,} documents, {size / 1e6:,.0f} MB; {len(questions):,} different questions, "
         f"{len(plants):,} of them planted. {machine('lookalike', 'datatrove', 'numpy', 'numba')}",
         recalls(plants, found),
-        f"lookalike: {len(set(found) - set(plants)):,} of the {len(texts) - len(plants):,} other documents are leaks. "
+        precisions(texts, plants, found),
+        f"lookalike: {len(others):,} of the {len(texts) - len(plants):,} other documents are leaks; {there:,} of them "
+        "have a question word for word. "
         f"CPU time {cpu:.1f} s: {size / 1e6 / cpu:,.0f} MB/s, {1e6 * cpu / len(texts):,.0f} microseconds per document; "
         f"{peak / 1e9:.2f} GB of memory at the peak.",
     ]
@@ -119,7 +125,7 @@ from pathlib import Path
 import lookalike as la
 la.decontaminate(["a text"], Path({tests!r}))  # loads the kernels
 start = time.process_time()
-found = la.decontaminate(Path({corpus!r}), Path({tests!r}))
+found = la.decontaminate(Path({corpus!r}), Path({tests!r}), places=1_000_000)
 pairs = [found.found[name].to_pylist() for name in ("document", "row")]
 Path({out!r}).write_text(json.dumps([time.process_time() - start, *pairs]))
 """
@@ -152,10 +158,43 @@ def within(train: Path) -> str:
     )
 
 
+def precisions(texts: list[str], plants: Plants, found: dict[int, set[str]]) -> Table:
+    """Return how many of the questions found in documents with a plant are right, by the kind of change.
+
+    Right are the planted question and others that the document has word for word. Related to the planted
+    one are questions that share at least half of their shingles with it, as other fillings of a form.
+    """
+    rows = [["planted", "questions found", "planted", "there word for word", "related", "other", "precision"]]
+    kinds: dict[str, list[int]] = {kind: [0] * 4 for kind in CHANGES}
+    for at, (kind, question) in plants.items():
+        own, counts = RULE.of(question), kinds[kind]
+        for one in found.get(at, ()):
+            related = len(own & RULE.of(one)) >= 0.5 * len(RULE.of(one))
+            where = 0 if one == question else 1 if has_one(texts[at], [one]) else 2 if related else 3
+            counts[where] += 1
+    for kind, counts in [*kinds.items(), ("all", [sum(column) for column in zip(*kinds.values(), strict=True)])]:
+        total = sum(counts)
+        share = f"{(counts[0] + counts[1]) / max(1, total):.3f}"
+        rows.append([kind, f"{total:,}", *(f"{count:,}" for count in counts), share])
+    return rows
+
+
+def has_one(text: str, questions: Iterable[str]) -> bool:
+    """Return whether a text has one of some questions word for word, apart from case and punctuation."""
+    words = plain(text)
+    return any(plain(question) in words for question in questions)
+
+
+def plain(text: str) -> str:
+    """Return the words of a text in lower case, with a blank before and after each."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return f" {' '.join(words)} "
+
+
 def recalls(plants: Plants, found: dict[int, set[str]]) -> Table:
     """Return how many of the planted questions were found, by the kind of change and the length."""
     lengths = ((1, 10), (10, 20), (20, 1 << 30))
-    rows = [["planted", "found", "1 to 9 words", "10 to 19 words", "20 words or more", "other questions found too"]]
+    rows = [["planted", "found", "1 to 9 words", "10 to 19 words", "20 words or more"]]
     for kind in [*CHANGES, "all"]:
         some = {at: question for at, (how, question) in plants.items() if kind in (how, "all")}
         cells = []
@@ -163,8 +202,7 @@ def recalls(plants: Plants, found: dict[int, set[str]]) -> Table:
             those = {at: question for at, question in some.items() if low <= len(question.split()) < high}
             hits = sum(question in found.get(at, ()) for at, question in those.items())
             cells.append(f"{hits / max(1, len(those)):.3f} of {len(those):,}")
-        others = sum(len(found.get(at, set()) - {question}) for at, question in some.items())
-        rows.append([kind, *cells, f"{others:,}"])
+        rows.append([kind, *cells])
     return rows
 
 
@@ -189,12 +227,11 @@ def compare(texts: list[str], questions: list[str], plants: Plants, most: int) -
     cpu = time.process_time() - start
     some = {at: plants[at] for at in with_plant}
     found = {at: {plants[at][1]} for at in flagged if at in plants}
-    table = [row[:-1] for row in recalls(some, found)]
     return [
         f"datatrove, n-grams of {size} words, on {len(with_plant):,} documents with a plant; it finds a plant "
         f"if it removes the document. Of {len(others):,} other documents, {len(flagged & set(others)):,} are removed. "
         f"CPU time {1e6 * cpu / (len(with_plant) + len(others)):,.0f} microseconds per document.",
-        table,
+        recalls(some, found),
     ]
 
 

@@ -199,8 +199,10 @@ def find_matches(
         device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
             pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: not supported for two collections.
-        workdir: not supported for two collections.
+        memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
+            below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+        workdir: the folder of those files; the same call, repeated after an interruption, resumes
+            there.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
@@ -373,6 +375,8 @@ def dedup(
     run: Run | None = None,
 ) -> Dedup:
     """Decide which items to keep, so that each removed item is verified similar to a kept one.
+
+    To cut repeated lines, sentences, paragraphs or spans out of texts, use `dedup_units`.
 
     No two kept items are similar, except for pairs missed within the stated recall. With
     containment, an item is removed if a kept one contains it, so larger items should come first:

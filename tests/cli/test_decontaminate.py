@@ -37,9 +37,14 @@ def test_documents_with_items_are_dropped(run: Commands, files: list[Path], tmp_
     assert out.read_bytes() == corpus.read_bytes().splitlines(keepends=True)[1]
     assert [row["document"] for row in pyarrow.csv.read_csv(leaks).to_pylist()] == ["a", "c"]
     assert [row["answered"] for row in pyarrow.csv.read_csv(leaks).to_pylist()] == [True, False]
-    assert pq.read_table(items).to_pylist() == [{"file": str(tests), "item": 0, "documents": 2, "text": ITEM}]
+    assert pq.read_table(items).to_pylist() == [
+        {"file": str(tests), "item": 0, "documents": 2, "places": 2, "text": ITEM}
+    ]
     assert "1 test item in 2 documents" in page.read_text()
-    assert f"{tests}: 1 of 2 items in 2 documents" in done.err
+    assert [line.split() for line in done.err.splitlines() if line.startswith(("test file", str(tests)))] == [
+        ["test", "file", "rows", "items", "leaked", "documents"],
+        [str(tests), "2", "2", "1", "2"],
+    ]
     assert "found: 2 leaks; 2 documents dropped, 1 unchanged" in done.err
 
 
@@ -48,7 +53,7 @@ def test_items_are_cut(run: Commands, files: list[Path]) -> None:
     done = run("decontaminate", corpus, "--tests", tests, "--cut", "-o", out)
     assert "2 documents cut from, 1 unchanged" in done.err
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert rows == [ROWS[0] | {"text": "A puzzle: ? It is 62."}, ROWS[1], ROWS[2] | {"text": "?"}]
+    assert rows == [ROWS[0] | {"text": "A puzzle: It is 62."}, ROWS[1], ROWS[2] | {"text": ""}]
 
 
 def test_tables_and_other_formats(run: Commands, files: list[Path], tmp_path: Path) -> None:
@@ -58,7 +63,7 @@ def test_tables_and_other_formats(run: Commands, files: list[Path], tmp_path: Pa
     out = tmp_path / "clean.parquet"
     assert run("decontaminate", table, "--tests", tests, "--cut", "-o", out).code == 0
     assert pq.read_table(out).to_pylist() == [
-        {"body": "A puzzle: ? It is 62.", "n": 0}, {"body": "Nothing of the kind.", "n": 1}, {"body": "?", "n": 2}
+        {"body": "A puzzle: It is 62.", "n": 0}, {"body": "Nothing of the kind.", "n": 1}, {"body": "", "n": 2}
     ]  # fmt: skip
     lines = tmp_path / "corpus.txt"
     lines.write_text("\n".join(row["text"] for row in ROWS))
@@ -75,9 +80,25 @@ def test_several_test_files_folders_and_compression(run: Commands, files: list[P
     other = write(tmp_path / "other.csv", [{"prompt": "nothing of the kind"}])
     done = run("decontaminate", corpus, "--tests", folder, "--tests", other, "-o", out)
     assert out.read_text() == ""
-    assert "one.jsonl.gz: 1 of 2 items in 2 documents" in done.err
-    assert "two.jsonl: 0 of 1 item in 0 documents" in done.err
-    assert "other.csv: 1 of 1 item in 1 document" in done.err
+    table = {line.split()[0]: line.split()[1:] for line in done.err.splitlines() if ".csv" in line or ".jsonl" in line}
+    assert {Path(name).name: counts for name, counts in table.items()} == {
+        "one.jsonl.gz": ["2", "2", "1", "2"],
+        "two.jsonl": ["1", "1", "0", "0"],
+        "other.csv": ["1", "1", "1", "1"],
+    }
+
+
+def test_counts_of_files_are_recorded_and_places_limited(run: Commands, files: list[Path], tmp_path: Path) -> None:
+    corpus, tests, out = files
+    leaks, stats = tmp_path / "leaks.csv", tmp_path / "stats.json"
+    done = run("decontaminate", corpus, "--tests", tests, "-o", out, "--leaks", leaks, "--places", 1, "--stats", stats)
+    assert "found: 2 leaks (1 listed, at most 1 of an item); 2 documents dropped" in done.err
+    assert len(pyarrow.csv.read_csv(leaks)) == 1
+    facts = json.loads(stats.read_text())
+    assert facts["tests"] == [
+        {"file": str(tests), "rows": 2, "items": 2, "leaked": 1, "places": 2, "documents": 2}
+    ]  # fmt: skip
+    assert facts["counts"] == {"items": 3, "skipped": 0, "leaks": 2, "leaking": 2}
 
 
 def test_errors(run: Commands, files: list[Path], tmp_path: Path) -> None:
@@ -89,6 +110,12 @@ def test_errors(run: Commands, files: list[Path], tmp_path: Path) -> None:
     same = run("decontaminate", corpus, "--tests", tests, "-o", tests)
     assert "is an input and would be overwritten" in complaint(same)
     assert not out.exists()
+    both = run("decontaminate", corpus, "--tests", tests, "--leaks", "-")
+    assert "got '-' and '-'. Only one can go to standard output (-), which is the default of --out" in complaint(both)
+    odd = write(tmp_path / "odd.csv", [{"id": "1", "foo": 2}])
+    assert "which column has the questions? Name it with --question; it has id, foo" in complaint(
+        run("decontaminate", corpus, "--tests", odd)
+    )
     pages = run("decontaminate", corpus, "--tests", tests, "--cut", "--html")
     assert "--cut is for texts" in complaint(pages)
     empty = write(tmp_path / "empty.jsonl", [{"question": ""}])

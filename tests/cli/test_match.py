@@ -40,6 +40,19 @@ def test_match_with_columns_of_other_names(run: Commands, tmp_path: Path) -> Non
         assert complaint(run("match", left, right, "--text", text, "--id", "-")) == message
 
 
+def test_match_larger_than_memory(run: Commands, corpus: Path, out: Path, tmp_path: Path) -> None:
+    left = write(tmp_path / "left.csv", [row for row in ROWS if row["id"].endswith("-1")][:5])
+    for measure in ("jaccard", "containment"):
+        here = run("match", left, corpus, "-m", measure, "--method", "lsh").out
+        done = run("match", left, corpus, "-m", measure, "--memory", "100MB", "-o", out / "matches.jsonl")
+        assert done.code == 0, done.err
+        assert (out / "matches.jsonl").read_text() == here
+    assert "set --workdir, or write to a file" in complaint(run("match", left, corpus, "--memory", "100MB"))
+    assert "support only texts that are read from files" in complaint(
+        run("match", "-", corpus, "--memory", "100MB", "-o", out / "m.jsonl", stdin=b"{}\n")
+    )
+
+
 def test_match_with_a_colon_in_a_name(run: Commands, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [{"id": row["id"], "dc:title": row["text"], "x": "y"} for row in ROWS[:3]])
     assert len(run("match", path, path, "--text", "dc:title").out.splitlines()) == 9

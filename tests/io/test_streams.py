@@ -91,7 +91,7 @@ def test_how_many_rows_are_expected(monkeypatch):
 
 
 def test_a_run_that_could_not_be_resumed(tmp_path):
-    with pytest.raises(UsageError, match="memory and workdir support only one collection of texts, read from files"):
+    with pytest.raises(UsageError, match="memory and workdir support only texts that are read from files"):
         la.find_pairs(given_rows(), workdir=tmp_path / "work")
 
 

@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 import lookalike as la
 from lookalike.core.errors import DataError, UsageError
 from lookalike.items.shingles import split_words
+from lookalike.items.units import units_of
+from lookalike.kernels.leaks import find_answers
+from lookalike.leaks import searching
 from lookalike.leaks.items import COMMON, SPARE, TINY, WIDTH, WORDS
+from lookalike.leaks.searching import ANSWER, REACH
 from tests.samples import write
 
 WORD = st.sampled_from("abcd")
@@ -72,6 +76,7 @@ def test_exactly_the_leaks_are_found(documents, items, threshold, least, longest
         (at, row)
         for at, document in enumerate(documents)
         for row, item in enumerate(items)
+        if items.index(item) == row  # equal ones are one item
         if leaks(document, item, common, threshold, least, longest)
     }
     rows = found.to_arrow().to_pylist()
@@ -168,8 +173,14 @@ def test_answers_that_follow():
     tests = pa.table({"question": [QUESTION], "answer": ["62 legs"]})
     found = la.decontaminate(texts, tests, answer="answer")
     assert found.to_arrow()["answered"].to_pylist() == [True, False, False, True]
-    assert texts[0][slice(*found.cuts(0)[0])] == texts[0][:-1]
-    assert texts[1][slice(*found.cuts(1)[0])] == QUESTION[:-1]
+    assert cut_out(found, texts[0]) == texts[0][:-1]
+    assert cut_out(found, texts[1]) == QUESTION[:-1]
+
+
+def cut_out(found, text):
+    """Return the only part that is to be cut from a text."""
+    (((start, stop),),) = found.search.cuts(pa.array([text], pa.large_string()))
+    return text[start:stop]
 
 
 def test_a_long_answer_is_found_by_its_beginning():
@@ -179,13 +190,101 @@ def test_a_long_answer_is_found_by_its_beginning():
         text = f"{QUESTION} {' '.join(answer.split()[:length])} and on"
         found = la.decontaminate([text], tests, answer="answer")
         assert found.to_arrow()["answered"].to_pylist() == [follows]
-        assert text[slice(*found.cuts(0)[0])] == (text[: -len(" and on")] if follows else QUESTION[:-1])
+        assert cut_out(found, text) == (text[: -len(" and on")] if follows else QUESTION[:-1])
 
 
-def test_identical_items_are_all_reported():
-    found = la.decontaminate([QUESTION], [QUESTION, QUESTION.upper(), "Something else that is longer than that?"])
-    assert found.to_arrow()["item"].to_pylist() == [0, 1]
-    assert found.items["documents"].to_pylist() == [1, 1]
+CHOICES = {
+    "question": [QUESTION] * 3 + ["Why is there air in here, and not a void?"] * 2,
+    "answer": ["60", "62", "62 legs", "it is", "nobody knows"],
+}
+
+
+@pytest.mark.parametrize("right", [[False, True, True, False, False], ["false", "True", "yes", "0", ""]])
+def test_rows_with_the_same_question_are_one_item(right):
+    tests = pa.table(CHOICES | {"is_correct": right})
+    texts = [f"{QUESTION.upper()} {rest}." for rest in ("60", "62 legs", "none")]
+    found = la.decontaminate([*texts, CHOICES["question"][4] + " It is."], tests, answer="answer")
+    rows = found.to_arrow().to_pylist()
+    assert [(row["document"], row["item"], row["answered"]) for row in rows] == [
+        (0, 0, False),
+        (1, 0, True),
+        (2, 0, False),
+        (3, 3, False),
+    ]
+    assert found.files.to_pylist() == [
+        {"file": "the table", "rows": 5, "items": 2, "leaked": 2, "places": 4, "documents": 4}
+    ]
+    assert cut_out(found, texts[1]) == texts[1][:-1]  # the longest of the answers
+
+
+def test_all_answers_count_without_a_column_that_marks_them():
+    found = la.decontaminate([f"{QUESTION} {n}" for n in (60, 61, 62)], pa.table(CHOICES), answer="answer")
+    assert found.to_arrow()["answered"].to_pylist() == [True, False, True]
+
+
+def test_marks_of_answers_that_say_neither_yes_nor_no():
+    with pytest.raises(DataError, match=r"'is_correct' must say of each answer true or false; got 'maybe'"):
+        la.decontaminate([QUESTION], pa.table(CHOICES | {"is_correct": ["maybe"] * 5}), answer="answer")
+
+
+def answer_end(words, place, wanted):
+    """Return the word after an answer that begins at most REACH words after a place, or -1."""
+    least = min(len(wanted), ANSWER)
+    for at in range(place, min(place + REACH, len(words)) + 1):
+        same = 0
+        while same < len(wanted) and at + same < len(words) and words[at + same] == wanted[same]:
+            same += 1
+        if wanted and same >= least:
+            return at, at + same
+    return None
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=80),
+    st.lists(st.lists(st.integers(0, 2), max_size=24), max_size=3),
+    st.integers(0, 80),
+)
+def test_answers_are_those_of_the_plain_search(words, answers, place):
+    place = min(place, len(words))
+    starts = 3 * np.arange(len(words))
+    bounds = np.cumsum([0, *map(len, answers)])
+    flat = np.array([word for answer in answers for word in answer], np.uint64)
+    ends = find_answers(
+        np.array([0, len(words)]), np.array(words, np.uint64), starts, starts + 2, np.array([0]), np.array([3 * place]),
+        np.array([0]), np.array([0, len(answers)]), bounds, flat, REACH, ANSWER,
+    )  # fmt: skip
+    found = [end for end in (answer_end(words, place, answer) for answer in answers) if end]
+    first = min((start for start, _ in found), default=None)
+    expected = max((stop for start, stop in found if start == first), default=None)
+    assert ends.tolist() == [-1 if expected is None else 3 * (expected - 1) + 2]
+
+
+def test_a_document_is_cut_into_words_once_however_many_places_it_has(monkeypatch):
+    """Count how much text is cut into words: a document per leak would make the time quadratic."""
+    sizes = []
+
+    def counted(texts, *given, **more):
+        sizes.append(sum(map(len, texts.to_pylist())))
+        return units_of(texts, *given, **more)
+
+    monkeypatch.setattr(searching, "units_of", counted)
+    tests = pa.table({"question": [QUESTION, "Inflation"], "answer": ["62 legs", "2%"]})
+    for copies in (1, 300):
+        text = f"{QUESTION} 62 legs. Inflation was " * copies
+        sizes.clear()
+        found = la.decontaminate([text, "nothing"], tests, answer="answer")
+        assert found.counts.places.tolist() == [copies, copies]
+        assert sum(sizes) == 2 * len(text)  # with marks and without
+
+
+def test_identical_items_of_one_file_are_one_and_of_two_files_two(tmp_path: Path):
+    tests = [QUESTION, QUESTION.upper(), "Something else that is longer than that?"]
+    found = la.decontaminate([QUESTION], tests)
+    assert found.to_arrow()["item"].to_pylist() == [0]
+    assert found.items["documents"].to_pylist() == [1]
+    paths = [write(tmp_path / f"{n}.jsonl", [{"question": one} for one in tests]) for n in (1, 2)]
+    found = la.decontaminate([QUESTION], paths)
+    assert found.to_arrow().select(["file", "item"]).to_pylist() == [{"file": str(path), "item": 0} for path in paths]
 
 
 def test_one_item_in_many_documents():
@@ -229,8 +328,8 @@ def test_files_of_tests_are_counted_one_by_one(tmp_path: Path):
     two = write(tmp_path / "two.csv", [{"problem": "no such problem as this one"}, {"problem": QUESTION}])
     found = la.decontaminate([QUESTION, "why so ?"], [one, two])
     assert found.files.to_pylist() == [
-        {"file": str(one), "items": 2, "leaked": 2, "documents": 2},
-        {"file": str(two), "items": 2, "leaked": 1, "documents": 1},
+        {"file": str(one), "rows": 2, "items": 2, "leaked": 2, "places": 2, "documents": 2},
+        {"file": str(two), "rows": 2, "items": 2, "leaked": 1, "places": 1, "documents": 1},
     ]
     assert found.to_arrow().select(["file", "item"]).to_pylist() == [
         {"file": str(one), "item": "q1"},
@@ -258,6 +357,7 @@ def test_tests_without_items_are_refused(tests):
         ({"threshold": 50}, UsageError, "Did you mean 0.5"),
         ({"least": 0}, UsageError, "least must be"),
         ({"longest": 0}, UsageError, "longest must be"),
+        ({"places": 0}, UsageError, "places must be"),
         ({"question": "task"}, DataError, "no column 'task'"),
         ({"answer": "solution"}, DataError, "no column 'solution' for the answers"),
     ],
@@ -265,6 +365,11 @@ def test_tests_without_items_are_refused(tests):
 def test_wrong_parameters(options, error, why):
     with pytest.raises(error, match=why):
         la.decontaminate(["a text"], pa.table({"question": [QUESTION]}), **options)
+
+
+def test_tests_without_a_usual_column_name_the_parameter_for_it():
+    with pytest.raises(DataError, match=r"which column has the questions\? Name it with question=; it has one, other"):
+        la.decontaminate(["a text"], pa.table({"one": ["a b c"], "other": ["d"]}))
 
 
 @pytest.mark.parametrize(("corpus", "tests"), [(np.eye(3), ["a b"]), (["a b"], [{1, 2}]), ([{1, 2}], ["a b"])])

@@ -82,7 +82,11 @@ def test_spans_copies_and_least(run: Commands, corpus: Path) -> None:
     ("args", "why"),
     [
         (["--unit", "words"], "--unit must be line, sentence, paragraph or span:N"),
-        (["--unit", "span:0"], "length must be"),
+        (
+            ["--unit", "span:0"],
+            "--unit must be line, sentence, paragraph or span:N, with N from 1 to 1,048,576; got 'span:0'",
+        ),
+        (["--unit", "span:" + "9" * 30], "with N from 1 to 1,048,576; got 'span:9"),
         (["--unit", "line", "-t", "0.5"], "--threshold cannot be used with --unit"),
     ],
 )

@@ -122,6 +122,9 @@ def test_folders_that_cannot_be_used(tmp_path):
         la.dedup_units(["a"], update=True)
     with pytest.raises(DataError, match="there is no folder"):
         la.dedup_units(["a"], against=tmp_path / "no" / "seen", update=True)
+    (tmp_path / "t.jsonl").touch()
+    with pytest.raises(DataError, match=r"t\.jsonl: is a file; with unit, against must be the folder in which earlier"):
+        la.dedup_units(["a"], against=tmp_path / "t.jsonl")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "data.mdb").touch()
     with pytest.raises(DataError, match="already exists and is no folder of earlier units"):

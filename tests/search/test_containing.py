@@ -182,6 +182,38 @@ def test_texts_in_files_give_the_same_result(corpus, tmp_path, monkeypatch):
     assert clusters.label.tolist() == here.clusters().label.tolist()
 
 
+@pytest.fixture
+def halves(corpus, tmp_path):
+    """The long texts, and the parts of them, in files of their own; ids of one are numbers."""
+    table = pq.read_table(corpus)
+    parts = table.slice(100, 100).set_column(0, "id", pa.array(range(100)))
+    pq.write_table(parts, tmp_path / "parts.parquet", row_group_size=30)
+    pq.write_table(table.slice(0, 120), tmp_path / "whole.parquet", row_group_size=50)
+    return tmp_path / "parts.parquet", tmp_path / "whole.parquet"
+
+
+@pytest.mark.parametrize("way", [OPTIONS, OPTIONS | {"measure": "jaccard", "threshold": 0.1}, OPTIONS | {"k": 1}])
+def test_two_collections_in_files_give_the_same_result(halves, tmp_path, monkeypatch, way):
+    here = la.find_matches(*halves, **way, threads=1)
+    assert len(here) >= 20
+    for memory in (here.to_arrow(), la.find_matches(*halves, memory="100MB", **way, threads=2).to_arrow()):
+        assert memory.equals(here.to_arrow())
+    monkeypatch.setattr(containing, "DRAWN", 10**5)  # so that each index holds a few sets only
+    again = la.find_matches(*halves, memory="100MB", workdir=tmp_path / "w", **way)
+    assert again.to_arrow().equals(here.to_arrow())
+    other = la.find_matches(*halves[::-1], memory="100MB", **way)
+    assert other.to_arrow().equals(la.find_matches(*halves[::-1], **way).to_arrow())
+
+
+def test_two_collections_in_files_can_be_explained_and_audited(halves):
+    found = la.find_matches(*halves, memory="100MB", audit=20, **OPTIONS)
+    assert found.audit.true > 0
+    assert found.audit.recall > 0.9
+    why, here = found.explain(0), la.find_matches(*halves, **OPTIONS).explain(0)
+    assert set(why.both) == set(here.both)
+    assert set(why.left_only) == set(here.left_only)
+
+
 def test_an_interrupted_run_resumes(corpus, tmp_path, monkeypatch):
     here = la.find_pairs(corpus, **OPTIONS)
     work = {"memory": "100MB", "workdir": tmp_path / "w"}

@@ -139,6 +139,20 @@ def test_invalid_engines(run, files):
     assert "--master is only for --engine spark" in run("pairs", files / "some.parquet", "--master", "local").err
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-m", "containment"], "--measure must be 'jaccard' or 'bag' on Spark; got 'containment'."),
+        (["--recall", "1"], "--recall must be below 1 on Spark."),
+    ],
+)
+def test_settings_are_checked_before_spark_starts(run, files, out, monkeypatch, args, message):
+    monkeypatch.setenv("JAVA_HOME", str(files))  # without Java, starting it would be another error
+    for command in ("pairs", "clusters", "dedup"):
+        ended = run(command, files / "some.parquet", *SPARK, "-o", out / "new.parquet", *args)
+        assert (ended.code, ended.err) == (2, f"lookalike: {message}\n")
+
+
 def test_spark_that_does_not_start(files, out, monkeypatch):
     """Without Java, one line says so."""
     monkeypatch.setenv("JAVA_HOME", str(files))

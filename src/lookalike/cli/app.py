@@ -152,16 +152,17 @@ def can_use_files(values: Mapping[str, Any]) -> bool:
     """Return whether a command with these values of options supports --memory."""
     from lookalike.measures.table import HASHED, SHORT
 
+    inputs = values["inputs"] if "inputs" in values else [values.get("left"), values.get("right")]
     if "memory" in values and ("measure" not in values or values.get("unit") is not None):  # passages
-        return "-" not in values["inputs"]
+        return "-" not in inputs
     return (
         "memory" in values
         and SHORT.get(values["measure"], values["measure"]) in HASHED
         and values["method"] != "exact"
         and values["recall"] < 1
-        and values["engine"] == "local"
+        and values.get("engine", "local") == "local"
         and not values.get("against")
-        and "-" not in values["inputs"]
+        and "-" not in inputs
     )
 
 

@@ -18,6 +18,7 @@ from lookalike.cli.outputs import (
     writing_batches,
 )
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record
 from lookalike.cli.summary import bad_files_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.process import peak_memory
@@ -53,6 +54,9 @@ class TestOptions:
         int, option(metavar="N", help="Least number of these shingles; an item that has fewer must occur whole.")
     ] = 5
     longest: Annotated[int | None, option(metavar="N", help="Count N words of an item in a row as a leak, too.")] = None
+    places: Annotated[
+        int, option(metavar="N", help="List at most N places of each test item, the first ones; all are counted.")
+    ] = 10_000
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ def decontaminate(
     columns: opt.Columns = None,
     reading: opt.ReadingOptions,
     running: opt.RunOptions,
+    recording: opt.RecordOptions,
 ) -> None:
     """Remove documents that contain test items, or cut these from them; write the rest."""
     from lookalike.cli.documents import open_documents
@@ -122,11 +127,11 @@ def check_files(inputs: list[str], tests: list[str], output: opt.OutputOptions, 
     check_apart(others, [*inputs, *tests])
     for path in others:
         check_output(path)
-    every = [Path(path).absolute() for path in [output.out, *others] if path != "-"]
+    every = [path if path == "-" else str(Path(path).absolute()) for path in [output.out, *others]]
     if len(set(every)) < len(every):
-        raise UsageError(
-            f"--out, --leaks and --items must be different files; got {output.out!r} and {', '.join(others)}."
-        )
+        named = " and ".join(repr(path) for path in [output.out, *others])
+        hint = " Only one can go to standard output (-), which is the default of --out." if every.count("-") > 1 else ""
+        raise UsageError(f"--out, --leaks and --items must be different files; got {named}.{hint}")
 
 
 def text_column(source: "Source") -> str:
@@ -164,11 +169,28 @@ def summary(found: "Leaks", source: "Source", inputs: list[str], cut: bool, run:
     lines = [f"read: {counted(documents, 'document')}{skipped}", *bad_files_note(source.bad_files)]
     if not documents:
         lines.append(no_items_note("document", inputs))
-    for file in found.files.to_pylist():
-        leaked = f"{file['leaked']:,} of {counted(file['items'], 'item')}"
-        lines.append(f"{file['file']}: {leaked} in {counted(file['documents'], 'document')}")
+    lines += files_table(found)
     leaking = int(documents - found.keep.sum())
     done = "cut from" if cut else "dropped"
     rest = f"{counted(leaking, 'document')} {done}, {documents - leaking:,} unchanged"
-    lines.append(f"found: {counted(len(found), 'leak')}; {rest}")
+    places = int(found.counts.places.sum())
+    listed = f" ({len(found):,} listed, at most {found.stats['places']:,} of an item)" if len(found) < places else ""
+    lines.append(f"found: {counted(places, 'leak')}{listed}; {rest}")
+    record(
+        counts={"items": documents, "skipped": source.skipped, "leaks": places, "leaking": leaking},
+        recall={"expected": 1.0},
+        tests=found.files.to_pylist(),
+    )
     return [*lines, f"{time_line(run)}; peak memory {peak_memory() / 2**20:,.0f} MB"]
+
+
+def files_table(found: "Leaks") -> list[str]:
+    """Return the counts of each test file, in columns."""
+    files = found.files.to_pylist()
+    names = ["rows", "items", "leaked", "documents"]
+    rows = [["test file", *names], *([file["file"], *(f"{file[name]:,}" for name in names)] for file in files)]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return [
+        "  ".join([row[0].ljust(first), *(cell.rjust(wide) for cell, wide in zip(row[1:], others, strict=True))])
+        for row in rows
+    ]

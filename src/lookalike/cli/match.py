@@ -10,6 +10,7 @@ from lookalike.cli.app import command
 from lookalike.cli.options import INPUT, option
 from lookalike.cli.outputs import check_outputs, write_result
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.workdir import working_in
 from lookalike.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,11 +47,13 @@ class MatchOptions(opt.DocumentOptions):
     """The options of commands on documents, with the columns of two inputs."""
 
     reading: TwoReadingOptions
+    work: opt.WorkOptions
 
 
 @command(
     "lookalike match new.jsonl archive.parquet -t 0.8 -o matches.parquet",
     "lookalike match posts.csv news.csv --text body:article --id number:url -o matches.csv",
+    "lookalike match quotes.jsonl books.parquet -m containment -t 0.7 --memory 2GB -o matches.parquet",
 )
 def match(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="First collection: a file, folder or glob.")],
@@ -65,10 +68,11 @@ def match(
 
     check_outputs(options.output, [left, right])
     run = start_run(options)
-    settings = search_settings(options, run)
-    sources = open_sides(left, right, options.reading, run)
-    result = find_matches(*sources, max_pairs=max_pairs, **settings)
-    write_result(result, options.output, run, options.reading.pages.compared)
+    with working_in(options.work, options.output.out, run) as room:
+        settings = search_settings(options, run)
+        sources = open_sides(left, right, options.reading, run)
+        result = find_matches(sources[0], sources[1], max_pairs=max_pairs, **settings, **room)
+        write_result(result, options.output, run, options.reading.pages.compared)
     summarize_documents(result, run, sources, [left, right], options)
 
 

@@ -26,7 +26,7 @@ from lookalike.core.wording import counted, verified
 from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
 from lookalike.spark.frames import staged
-from lookalike.spark.items import SparkSettings, columns_of
+from lookalike.spark.items import SparkSettings, check_supported, columns_of
 
 from py4j.protocol import Py4JError, Py4JJavaError  # isort: skip
 from pyspark.errors import PySparkException  # isort: skip
@@ -113,6 +113,7 @@ def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -
     settings = {name: value for name, value in settings.items() if name not in UNSUPPORTED}
     settings |= {name: getattr(columns, name) for name in ("text", "id") if getattr(columns, name) is not None}
     given.refuse(UNSUPPORTED, "--engine spark")
+    check_supported(options.similarity.measure, settings["recall"])
     if columns.id == "-":
         raise UsageError("--id must name a column for --engine spark, where rows have no numbers.")
     for path in outputs:

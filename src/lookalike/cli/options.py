@@ -417,8 +417,8 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class JobOptions:
-    """What a scheduler wants to know before and after."""
+class RecordOptions:
+    """What a scheduler wants to know after."""
 
     stats: Annotated[
         str | None,
@@ -427,6 +427,12 @@ class JobOptions:
             help="Also write what was done as JSON: plan, counts, recall, times, memory, files with checksums.",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class JobOptions(RecordOptions):
+    """What a scheduler wants to know before and after."""
+
     dry_run: Annotated[
         bool, flag("--dry-run", help="Print the plan, and the time, memory and disk it needs; do nothing else.")
     ] = False

@@ -189,3 +189,37 @@ def _extend(ordered, places, rank, at, runs, ended):
         runs[place], ended[place] = before + 1, at
         longest = max(longest, before + 1)
     return longest
+
+
+@kernel
+def find_answers(indptr, words, starts, stops, texts, places, items, bounds, answers_at, answers, reach, most):
+    """Return where an answer of each item ends that begins shortly after a place in a text, or -1.
+
+    The words of text t are words[indptr[t]:indptr[t + 1]], and `starts` and `stops` their places; the
+    answers of item i are bounds[i]:bounds[i + 1], with the words answers[answers_at[a]:answers_at[a + 1]].
+    An answer must begin at most `reach` words later. Of a long one, the first `most` words must be
+    there; it ends where the text goes on otherwise. Of several, the first counts, then the longest.
+    O(log(words of the text) + reach * most) for each answer of each item.
+    """
+    ends = np.full(len(places), -1, np.int64)
+    for p in range(len(places)):
+        low, high = indptr[texts[p]], indptr[texts[p] + 1]
+        begin = low + np.searchsorted(starts[low:high], places[p])
+        within = min(reach, high - begin)
+        end = -1
+        for a in range(bounds[items[p]], bounds[items[p] + 1]):
+            wanted = answers[answers_at[a] : answers_at[a + 1]]
+            least = min(len(wanted), most)
+            for at in range(within + 1 if least else 0):
+                limit = min(len(wanted), high - begin - at)
+                same = 0
+                while same < limit and words[begin + at + same] == wanted[same]:
+                    same += 1
+                if same >= least:
+                    after = begin + at + same
+                    end = after if at < within else max(end, after)
+                    within = at
+                    break
+        if end >= 0:
+            ends[p] = stops[end - 1]
+    return ends

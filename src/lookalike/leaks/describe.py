@@ -18,7 +18,8 @@ def of_leaks(found: Leaks) -> Finding:
     position = np.searchsorted(documents, found.found["document"].to_numpy())
     rows = found.found["row"].to_numpy()
     ids = found.ids.take(pa.array(left))
-    leaked = counted(len(np.unique(rows)), "test item")
+    leaked = counted(int(np.count_nonzero(found.counts.places)), "test item")
+    leaking = int(np.count_nonzero(~found.keep))
 
     def show(numbers: np.ndarray) -> list[Texts]:
         questions = found.questions(rows[numbers])
@@ -27,24 +28,32 @@ def of_leaks(found: Leaks) -> Finding:
         ]
 
     return Finding(
-        title=f"{leaked} in {counted(len(documents), 'document')}",
+        title=f"{leaked} in {counted(leaking, 'document')}",
         ids=[ids, found.item_ids],
         item="document",
         made=found.stats.get("command", ""),
         plan=[f"Asked for: documents that contain {limits_in_words(found.stats)}."],
         facts={
             "documents read": f"{len(found.keep):,}",
-            "documents with a test item": f"{len(documents):,}",
+            "documents with a test item": f"{leaking:,}",
+            "places": _places(found),
             **{
                 f"items of {file['file']} found": f"{file['leaked']:,} of {file['items']:,}"
                 for file in found.files.to_pylist()
             },
         },
-        recall=["Every place where an item meets these limits is found: nothing is sampled."],
+        recall=["Every place where an item meets these limits is found and counted: nothing is sampled."],
         values=Values(position, rows + len(ids), found.found["containment"].to_numpy(), "share of the item found"),
         beside=show,
         seconds=found.stats.get("seconds", {}),
     )
+
+
+def _places(found: Leaks) -> str:
+    """Return how many places were found, and how many of them the page lists."""
+    places = int(found.counts.places.sum())
+    listed = f", {len(found):,} of them listed: the first {found.stats['places']:,} of each item"
+    return f"{places:,}{listed if len(found) < places else ''}"
 
 
 def limits_in_words(stats: dict[str, object]) -> str:

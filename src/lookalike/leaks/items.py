@@ -1,6 +1,5 @@
 """Read test items, and prepare the table by which they are looked up in documents."""
 
-from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,15 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, one_column
+from lookalike.core.errors import DataError, UsageError, argument, one_column
 from lookalike.core.run import Run
 from lookalike.io.documents import TEXT_NAMES, Source
-from lookalike.io.tables import in_one
+from lookalike.io.tables import in_one, join_ids
 from lookalike.items.shingles import Shingles, split_words
 from lookalike.kernels.leaks import shingle_table
 from lookalike.kernels.sets import hash_rows, take_rows
 from lookalike.search.inputs import as_items
 
+CORRECT = "is_correct"  # a column that shows which answers are right, where each row has one choice
+YES, NO = ("true", "yes", "1", "1.0"), ("false", "no", "0", "0.0", "none", "")
 QUESTIONS = ("question", "problem", "prompt", *TEXT_NAMES)  # usual names of the column, in order
 WORDS = 3  # of a shingle: few, so that many shingles survive some changed words
 TINY = 5  # items of fewer words are compared with their punctuation
@@ -31,12 +32,26 @@ TINY_RULE = replace(RULE, punctuation="keep")
 
 
 class QuestionFile(NamedTuple):
-    """The items of one file."""
+    """The items of one file: its different questions, each with the id and text of its first row."""
 
     name: str
+    rows: int
     ids: pa.ChunkedArray
     questions: pa.LargeStringArray
-    answers: pa.LargeStringArray | None
+    answers: "Answers | None"
+
+
+class Answers(NamedTuple):
+    """The answers of items: those of item i are at bounds[i]:bounds[i + 1]."""
+
+    bounds: np.ndarray
+    texts: pa.LargeStringArray
+
+    @classmethod
+    def concatenate(cls, parts: "list[Answers]") -> "Answers":
+        """Return the answers of several lists of items."""
+        counts = np.concatenate([np.diff(part.bounds) for part in parts])
+        return cls(np.concatenate(([0], np.cumsum(counts))), pa.concat_arrays([part.texts for part in parts]))
 
 
 def read_tests(tests: Any, question: str | None, answer: str | None, run: Run) -> list[QuestionFile]:
@@ -53,25 +68,49 @@ def _read_file(source: Source, at: int, question: str | None, answer: str | None
     """Return the items of one part of a source."""
     one = copy(source)
     one.parts = source.parts[at : at + 1]
-    columns = one.column_names()
+    name, columns = one.parts[0].name, one.column_names()
     if one.text is None:
         one.text = question or next((usual for usual in QUESTIONS if usual in columns), None)
+    try:
+        one.text_columns()
+    except DataError as error:
+        if one.text is not None:
+            raise
+        raise DataError(
+            f"{name}: which column has the questions? Name it with {argument('question')}; "
+            f"it has {', '.join(columns) or 'none'}."
+        ) from error
     if answer is not None:
-        one_column(columns, answer, f"{one.parts[0].name}:", " for the answers")
-    one.columns = [] if answer is None else [answer]
+        one_column(columns, answer, f"{name}:", " for the answers")
+    one.columns = [] if answer is None else [answer, *({CORRECT} & set(columns))]
     pairs = list(one.with_rows(run=run))
-    batches = [batch for batch, _ in pairs[1:]]
-    if not batches:
-        none = pa.array([], pa.large_string())
-        return QuestionFile(one.parts[0].name, pa.chunked_array([pa.array([], pa.int64())]), none, answer and none)
-    whole = pa.concat_tables(batches)
-    answers = None if answer is None else _as_texts([rows for _, rows in pairs[1:]], answer)
-    return QuestionFile(one.parts[0].name, whole["id"], in_one(whole["text"]), answers)
+    texts = pa.chunked_array([chunk for batch, _ in pairs[1:] for chunk in batch["text"].chunks], pa.large_string())
+    questions = in_one(texts)
+    first, groups = group(sequences(questions))
+    rows = pa.concat_tables([table for _, table in pairs])
+    answers = None if answer is None else _answers(rows, answer, groups, len(first), name)
+    ids = join_ids([batch["id"] for batch, _ in pairs[1:]]).take(pa.array(first))
+    return QuestionFile(name, len(questions), pa.chunked_array([ids]), questions.take(pa.array(first)), answers)
 
 
-def _as_texts(tables: Iterable[pa.Table], column: str) -> pa.LargeStringArray:
-    """Return a column as texts; a missing value is an empty one."""
-    return in_one(pa.concat_tables(tables)[column].cast(pa.large_string()).fill_null(""))
+def _answers(rows: pa.Table, column: str, groups: np.ndarray, items: int, file: str) -> Answers:
+    """Return the answers of items, given the item of each row, -1 for none; wrong answers are left out."""
+    texts = in_one(rows[column].cast(pa.large_string()).fill_null(""))
+    good = groups >= 0
+    if CORRECT in rows.column_names and column != CORRECT:
+        good &= _are_true(rows[CORRECT], file)
+    order = np.argsort(groups, kind="stable")
+    order = order[good[order]]
+    return Answers(np.searchsorted(groups[order], np.arange(items + 1)), texts.take(pa.array(order)))
+
+
+def _are_true(column: pa.ChunkedArray, file: str) -> np.ndarray:
+    """Return which values of a column say yes; a missing one does not."""
+    values = [str(value).strip().lower() for value in column.to_pylist()]
+    odd = next((value for value in values if value not in YES + NO), None)
+    if odd is not None:
+        raise DataError(f"{file}: column {CORRECT!r} must say of each answer true or false; got {odd!r}.")
+    return np.array([value in YES for value in values], np.bool_)
 
 
 class Sequences(NamedTuple):
@@ -146,7 +185,7 @@ class Lookup(NamedTuple):
 
     arguments: tuple[Any, ...]  # of `kernels.leaks.find_items`, after the texts
     different: np.ndarray  # the number of different shingles of each item
-    rules: list[tuple[int, int]]  # of each item, as in `Sequences`
+    rules: np.ndarray  # of each item, as in `Sequences`
 
 
 def make_lookup(items: Sequences, limits: LeakLimits) -> Lookup:
@@ -190,4 +229,4 @@ def make_lookup(items: Sequences, limits: LeakLimits) -> Lookup:
         (items.starts, sorted_codes.astype(np.int32), ordered - items.starts[owner], having[sorted_codes] <= COMMON),
         (need, limits.share(telling), run, WIDTH * lengths + SPARE, rule.reshape(-1)),
     )
-    return Lookup(arguments, different, list(map(tuple, items.rules.tolist())))
+    return Lookup(arguments, different, items.rules)

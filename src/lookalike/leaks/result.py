@@ -3,30 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.core.wording import counted
 from lookalike.io.tables import join_ids
 from lookalike.leaks.items import RULE, QuestionFile
+from lookalike.leaks.listing import LeakCounts
+from lookalike.leaks.searching import LeakSearch
 from lookalike.results.base import Result
 from lookalike.results.explanations import SharedElements
-
-FOUND = pa.schema(
-    [
-        ("document", pa.int64()),  # its position in the corpus
-        ("row", pa.int64()),  # of the test item, counted over all files
-        ("containment", pa.float64()),
-        ("longest", pa.int64()),  # words of a run
-        ("start", pa.int64()),  # in characters
-        ("stop", pa.int64()),
-        ("answer", pa.int64()),  # where the answer ends, if it follows
-        ("text", pa.large_string()),
-    ]
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +25,19 @@ class Leaks(Result):
     Its rows are (document, file, item, containment, longest run in words, start, stop, text); with
     answers, also whether the answer follows. Start and stop count characters.
 
+    At most `places` of an item are listed; the counts are of all.
+
     >>> import lookalike as la
     >>> found = la.decontaminate(["Is a tomato a fruit? Yes.", "No."], ["Is a tomato a fruit?", "Why?"])
-    >>> found, found.keep.tolist(), found.files.to_pylist()
-    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'the table', 'items': 2, 'leaked': 1, 'documents': 1}])
+    >>> found, found.keep.tolist(), found.items["documents"].to_pylist()
+    (<1 leak in 1 of 2 documents>, [False, True], [1])
     """
 
     found: pa.Table  # the columns of FOUND, in the order of the corpus
     ids: pa.Array  # of the document of each row
     keep: np.ndarray  # of each document: whether it contains no item
-    tests: Sequence[QuestionFile]
+    counts: LeakCounts
+    search: LeakSearch
     stats: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -56,8 +48,8 @@ class Leaks(Result):
         found, ids = self.found.take(pa.array(at)), self.ids.take(pa.array(at))
         columns = {"document": ids} | self._items_of(found["row"].to_numpy())
         columns |= {name: found[name] for name in ("containment", "longest", "start", "stop")}
-        if self._have_answers:
-            columns["answered"] = pc.is_valid(found["answer"])
+        if self.search.answers is not None:
+            columns["answered"] = found["answered"]
         return pa.table(columns | {"text": found["text"]})
 
     def to_arrow(self) -> pa.Table:
@@ -66,38 +58,34 @@ class Leaks(Result):
 
     @property
     def items(self) -> pa.Table:
-        """How many documents contain each test item that leaked, most first."""
-        pairs = np.unique(np.stack([self.found["row"].to_numpy(), self.found["document"].to_numpy()]), axis=1)
-        rows, documents = np.unique(pairs[0], return_counts=True)
-        rows, documents = (column[np.argsort(-documents, kind="stable")] for column in (rows, documents))
-        texts = pa.array(self.questions(rows), pa.large_string())
-        return pa.table(self._items_of(rows) | {"documents": documents, "text": texts})
+        """How many documents contain each test item that leaked, most first, and at how many places."""
+        rows = np.flatnonzero(self.counts.places)
+        rows = rows[np.argsort(-self.counts.documents[rows], kind="stable")]
+        counts = {"documents": self.counts.documents[rows], "places": self.counts.places[rows]}
+        return pa.table(self._items_of(rows) | counts | {"text": pa.array(self.questions(rows), pa.large_string())})
 
     @property
     def files(self) -> pa.Table:
-        """How many items of each test file leaked, and how many documents contain one."""
-        of_row = self._files_of(self.found["row"].to_numpy())
-        counts: dict[str, list[Any]] = {"file": [], "items": [], "leaked": [], "documents": []}
-        for at, file in enumerate(self.tests):
-            here = self.found.filter(pa.array(of_row == at))
-            counts["file"].append(file.name)
-            counts["items"].append(len(file.questions))
-            counts["leaked"].append(pc.count_distinct(here["row"]).as_py())
-            counts["documents"].append(pc.count_distinct(here["document"]).as_py())
-        return pa.table(counts)
+        """How many items of each test file leaked, at how many places, and how many documents contain one.
 
-    def cuts(self, document: int) -> list[tuple[int, int]]:
-        """Return the parts to cut from a document, given its position: questions, and answers that follow."""
-        bounds = np.searchsorted(self._documents, [document, document + 1])
-        found = self.found.slice(bounds[0], bounds[1] - bounds[0])
-        ends = pc.coalesce(found["answer"], found["stop"]).to_pylist()
-        parts: list[tuple[int, int]] = []
-        for start, stop in sorted(zip(found["start"].to_pylist(), ends, strict=True)):
-            if parts and start <= parts[-1][1]:
-                parts[-1] = parts[-1][0], max(stop, parts[-1][1])
-            else:
-                parts.append((start, stop))
-        return parts
+        Rows of a file with the same question are one item.
+        """
+        parts = [self.counts.places[start:stop] for start, stop in pairwise(self._bounds)]
+        return pa.table(
+            {
+                "file": [file.name for file in self.tests],
+                "rows": [file.rows for file in self.tests],
+                "items": [len(part) for part in parts],
+                "leaked": [np.count_nonzero(part) for part in parts],
+                "places": [part.sum() for part in parts],
+                "documents": self.counts.files,
+            }
+        )
+
+    @property
+    def tests(self) -> Sequence[QuestionFile]:
+        """The test files."""
+        return self.search.files
 
     def explain(self, row: int) -> SharedElements:
         """Explain a leak: the shingles that the item and the passage share, and those that only one has."""
@@ -106,23 +94,16 @@ class Leaks(Result):
         return SharedElements.of(RULE.of(question), RULE.of(self.found["text"][at].as_py()))
 
     def __repr__(self) -> str:
+        places = int(self.counts.places.sum())
         documents = f"{np.count_nonzero(~self.keep):,} of {counted(len(self.keep), 'document')}"
-        return f"<{counted(len(self), 'leak')} in {documents}>"
+        listed = f", {len(self):,} of them listed" if len(self) < places else ""
+        return f"<{counted(places, 'leak')} in {documents}{listed}>"
 
     # --- test items ---
 
     @cached_property
-    def _documents(self) -> np.ndarray:
-        documents: np.ndarray = self.found["document"].to_numpy()
-        return documents
-
-    @cached_property
     def _bounds(self) -> np.ndarray:
         return np.concatenate(([0], np.cumsum([len(file.questions) for file in self.tests])))
-
-    @property
-    def _have_answers(self) -> bool:
-        return any(file.answers is not None for file in self.tests)
 
     def _items_of(self, rows: np.ndarray) -> dict[str, pa.Array]:
         """Return the columns `file` and `item` of test items; the item is the id in the file, or its row."""

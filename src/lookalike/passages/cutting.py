@@ -19,7 +19,7 @@ from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles
 from lookalike.kernels.units import remove_parts
 from lookalike.passages.earlier import Earlier, digest_of
-from lookalike.passages.finding import about_run, find_runs, passage_shingles, read_stats, take_texts
+from lookalike.passages.finding import LONGEST, about_run, find_runs, passage_shingles, read_stats, take_texts
 from lookalike.passages.linking import ChosenWindows, WindowLinks
 from lookalike.passages.places import Places, places_of, slices_of
 from lookalike.passages.reading import Corpus, read_corpus
@@ -113,11 +113,11 @@ def cutter_of(unit: str, case: str) -> Cutter:
     >>> cutter_of("span:8", "keep").length, cutter_of("line", "keep").length
     (8, 1)
     """
-    span = re.fullmatch(r"span:(\d+)", unit) if isinstance(unit, str) else None
-    if span:
+    span = re.fullmatch(r"span:(\d{1,18})", unit) if isinstance(unit, str) else None
+    if span and 1 <= int(span[1]) <= LONGEST:
         return SmallUnits(passage_shingles(int(span[1]), "word", case, "drop"))
     if unit not in SEGMENTS:
-        raise UsageError(f"unit must be {', '.join(SEGMENTS)} or span:N, such as span:50; got {unit!r}.")
+        raise UsageError(f"unit must be {', '.join(SEGMENTS)} or span:N, with N from 1 to {LONGEST:,}; got {unit!r}.")
     return Segments(unit, Shingles(unit="char", lowercase=passage_shingles(1, "char", case, "drop").lowercase))
 
 

@@ -64,6 +64,11 @@ class Earlier:
 
     def _check_new(self, update: bool) -> None:
         """Raise an error unless a new folder is wanted here."""
+        if self.path.is_file():
+            raise StoreError(
+                f"{self.path}: is a file; with {parameter('unit')}, {parameter('against')} must be the folder in which "
+                f"earlier runs keep their texts. {remedy('update=True', '--update')} creates it: name a new one."
+            )
         if not update:
             how = f"{remedy('update=True', '--update')} creates one"
             raise StoreError(f"{self.path}: this is no folder of earlier units; {how}.")

@@ -190,7 +190,7 @@ def take_in_texts(
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
     ways = (shingles, weighing, grouping)
-    maker: Maker = TextSets(chunks, *ways) if storage.held else SourceSets(sources[0], *ways)
+    maker: Maker = TextSets(chunks, *ways) if storage.held else SourceSets(sources, list(map(len, ids)), *ways)
     return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, grouping, weighing)
 
 
@@ -469,14 +469,32 @@ class TextSets(Maker):
 
 
 class SourceSets(Maker):
-    """A maker of the shingle sets of texts that are not in memory but read again, in order."""
+    """A maker of the shingle sets of texts that are not in memory but read again, in order.
 
-    def __init__(self, source: Source, shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
-        self.source, self.shingles, self.weighing, self.grouping = source, shingles, weighing, grouping
+    `sizes` are the numbers of texts of the sources.
+    """
+
+    def __init__(
+        self,
+        sources: list[Source],
+        sizes: list[int],
+        shingles: Shingles,
+        weighing: Weighing,
+        grouping: Grouping | None = None,
+    ):
+        self.sources, self.sizes = sources, sizes
+        self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
-        first = 0
-        for table in self.source.batches(run) if len(rows) else ():
+        before = 0
+        for source, size in zip(self.sources, self.sizes, strict=True):
+            here = rows[np.searchsorted(rows, before) : np.searchsorted(rows, before + size)]
+            yield from self._tasks_in(source, before, here, run)
+            before += size
+
+    def _tasks_in(self, source: Source, first: int, rows: np.ndarray, run: Run) -> Iterator[TextRows]:
+        """Yield tasks for rows of one source, whose first text is the row `first`."""
+        for table in source.batches(run) if len(rows) else ():
             here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
             for part in slices(len(here), AGAIN):
                 yield TextRows(here[part], table["text"], here[part] - first)

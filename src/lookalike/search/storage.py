@@ -61,18 +61,16 @@ def starting(storage: Storage) -> Iterator[None]:
 def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     """Return what a run in files depends on; raise an error if it cannot use files."""
     both = f"{parameter('memory')} and {parameter('workdir')}"
-    if len(items) > 1:
-        raise UsageError(f"{both} are not supported for two collections.")
-    source = items[0]
-    files = source_files(source, settings.workdir)
+    files = [source_files(source, settings.workdir) for source in items]
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")
         raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1, not {exact}.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
-        "files": files,
-        **{name: getattr(source, name) for name in READING},
+        "files": [stamp for side in files for stamp in side],
+        **({"sizes": [len(side) for side in files]} if len(files) > 1 else {}),
+        **{name: [getattr(source, name) for source in items] for name in READING},
         "threshold": str(parse_threshold(measure, threshold)),
         "measure": measure,
         "recall": str(settings.recall),
@@ -113,7 +111,7 @@ def source_files(source: Any, workdir: str | Path | None) -> Any:
     if not files:
         how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
         both = f"{parameter('memory')} and {parameter('workdir')}"
-        raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
+        raise UsageError(f"{both} support only texts that are read from files: {how}.")
     return [*stamps(files), *([part.name, part.table] for part in parts if part.table)]
 
 

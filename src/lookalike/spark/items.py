@@ -62,6 +62,14 @@ class SparkSettings:
         return next((name for name in names if getattr(self, name) != getattr(SparkSettings, name)), None)
 
 
+def check_supported(measure: str, recall: float) -> None:
+    """Raise an error for settings that need another engine."""
+    if SHORT.get(measure, measure) not in BANDED:
+        raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {measure!r}.")
+    if recall == 1:
+        raise UsageError("recall must be below 1 on Spark.")
+
+
 class FrameItems:
     """The items of a data frame, with checked settings and a plan."""
 
@@ -154,10 +162,7 @@ class FrameItems:
             self._check_rows(given)
             self.count = self._count()
             return given
-        if SHORT.get(settings.measure, settings.measure) not in BANDED:
-            raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {settings.measure!r}.")
-        if settings.recall == 1:
-            raise UsageError("recall must be below 1 on Spark.")
+        check_supported(settings.measure, settings.recall)
         made = make_plan(
             threshold=settings.threshold,
             measure=settings.measure,

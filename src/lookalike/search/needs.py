@@ -11,8 +11,9 @@ HASH = 8  # bytes of a key, of an element or of a number
 
 @dataclass(frozen=True)
 class Needs:
-    """What a search is expected to need."""
+    """What a search is expected to need, and its plan."""
 
+    plan: Plan
     items: int
     seconds: float  # in all, from the start of the program; 0 if unknown
     memory: float  # bytes
@@ -30,6 +31,6 @@ def needs_of(plan: Plan, items: int, size: float, elements: float, storage: Stor
     buckets = 2 * SHARE * HASH * bands * items  # the items of all buckets, and their places
     if storage.held:
         memory = plan.memory or PROGRAM + size + columns + buckets + candidates
-        return Needs(items, plan.seconds, memory, 0.0)
+        return Needs(plan, items, plan.seconds, memory, 0.0)
     limit = float(storage.memory or 0)
-    return Needs(items, plan.seconds, max(limit, PROGRAM + COLUMNS * items), columns + buckets + candidates)
+    return Needs(plan, items, plan.seconds, max(limit, PROGRAM + COLUMNS * items), columns + buckets + candidates)

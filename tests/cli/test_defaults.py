@@ -57,7 +57,8 @@ def test_the_nearest_source_counts(run: Commands, corpus: Path, monkeypatch: pyt
 def test_values_of_all_kinds(run: Commands, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("lookalike.toml").write_text(
         "[all]\nthreads = 1\nport = 80\n[dedup]\nthreshold = 0.5\nrecall = 0.9\nmark = true\n"
-        'keep = "score:max,longest"\nmax-document-bytes = "1MB"\nagainst = ["other.jsonl"]\nhtml = false\n[index.build]\nkind = "documents"\n'
+        'keep = "score:max,longest"\nmax-document-bytes = "1MB"\nagainst = ["other.jsonl"]\nhtml = false\n'
+        '[index.build]\nkind = "documents"\n'
     )
     Path("other.jsonl").write_bytes(corpus.read_bytes())
     found = used(run, "dedup", corpus)

@@ -151,6 +151,7 @@ def test_a_dry_run_only_plans(run: Commands, corpus: Path, out: Path, command: s
     assert end == "dry run: nothing was searched or written"
     assert stats(out / "run.json")["status"] == "planned"
     assert stats(out / "run.json")["needs"]["memory"] > 0
+    assert stats(out / "run.json")["plan"]["threshold"] == "4/5"
 
 
 def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> None:

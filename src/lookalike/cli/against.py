@@ -19,6 +19,7 @@ from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, ReadingOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record
 from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.files import taking_turns
@@ -164,16 +165,19 @@ def print_summary(
 ) -> None:
     """Print what was found; `facts` describe the index."""
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
+    recall = facts.get("expected recall at the threshold", 1.0)
+    kept = source.documents - dropped.count
+    counts = {"items": source.documents, **left_out, "kept": kept, "dropped": dropped.count, "rows": dropped.count}
+    record(counts=counts | {"indexed": facts["items"]}, recall={"expected": recall})
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
     for note in bad_files_note(source.bad_files):
         run.say(note)
     if not source.documents:
         run.say(no_items_note("document", inputs))
-    recall = facts.get("expected recall at the threshold", 1.0)
     run.say(
         f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
-        f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
+        f"{kept:,} to keep; expected recall at the threshold {recall:.4f}"
     )
     if dropped.crowded:
         run.say(crowded_note(dropped.crowded, "document"))

@@ -11,6 +11,7 @@ from lookalike.cli.documents import open_documents
 from lookalike.cli.options import CollectionOptions, CutOptions
 from lookalike.cli.outputs import needs_strings, write_page, writing_batches
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record
 from lookalike.cli.summary import no_items_note, time_line
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError
@@ -93,6 +94,9 @@ def summarize_cuts(cuts: Cuts, run: TerminalRun, inputs: list[str]) -> None:
     run.say(f"read: {counted(stats['items'], 'document')}{skipped}, {counted(stats['units'], unit)}")
     gone = counted(int(cuts.length.sum()), unit)
     dropped = len(cuts.keep) - int(cuts.keep.sum())
+    counts = {name: stats[name] for name in ("items", "skipped", "units")}
+    kept = stats["items"] - dropped
+    record(counts={**counts, "cut": int(cuts.length.sum()), "kept": kept, "dropped": dropped, "rows": len(cuts)})
     run.say(
         f"cut: {gone} at {counted(len(cuts), 'place')}{verified(len(cuts))}; {counted(dropped, 'document')} dropped"
     )

@@ -160,3 +160,14 @@ def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> 
     assert left_in(out) == set()
     assert run("dedup", corpus, "-o", out / "kept.csv", "--unit", "line", "--dry-run").code == 2
     assert run("dedup", corpus, "-o", out / "kept.csv", "--against", "x", "--dry-run").code == 2
+
+
+def test_counts_of_runs_that_keep_no_result(run: Commands, corpus: Path, out: Path) -> None:
+    """Against an index, and with --unit."""
+    path = out / "run.json"
+    index = ("--against", out / "seen.index", "--update")
+    for args, kept in (((*index,), 20), (("--unit", "line"), 60)):
+        assert run("dedup", corpus, *args, "-o", out / "kept.jsonl", "--stats", path).code == 0
+        counts = stats(path)["counts"]
+        assert (counts["items"], counts["kept"], counts["dropped"]) == (60, kept, 60 - kept)
+    assert stats(path)["options"]["unit"] == "line"

@@ -53,7 +53,7 @@ GARBAGE = 500_000  # new objects before Python looks for garbage among them; imp
 # Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
 ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 REMOTE = ("pyarrow._azurefs", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs")  # file systems that no command reads
-DONE, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
+DONE, FAILED, INTERRUPTED, TERMINATED = 0, 1, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 log_json = False  # whether lines on standard error are JSON
 exit_code = FAILED  # of this process; also after an error that we do not expect
 

@@ -16,8 +16,6 @@ from typer.main import get_command
 
 from lookalike import cli
 from lookalike.cli import COMMANDS
-from lookalike.cli.defaults import FILE, naming_sources, settings_line, sources_of, take_defaults
-from lookalike.cli.options import RUNNING
 from lookalike.cli.values import convert_quickly
 from lookalike.core.errors import LookalikeError, UsageError, choice, is_out_of_memory, naming_options
 from lookalike.core.late_pandas import import_pandas_early
@@ -25,16 +23,6 @@ from lookalike.core.late_pandas import import_pandas_early
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
 GIVEN_BY = ("COMMANDLINE", "DEFAULT_MAP")  # sources of values that the user has set
-Config = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help=f"File with defaults of options; default: {FILE} in the current folder, if it is there.",
-        rich_help_panel=RUNNING,
-        is_eager=True,  # before all options that get defaults from it
-        callback=take_defaults,
-    ),
-]
 
 
 def examples(*lines: str) -> str:
@@ -51,6 +39,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; errors say where options were set, if not there."""
+        from lookalike.cli.defaults import naming_sources  # here, so that the help of the program is quick
+
         with naming_sources(ctx):
             return super().parse_args(ctx, args)
 
@@ -207,6 +197,8 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
     """
 
     def register(function: Function) -> Function:
+        from lookalike.cli.defaults import Config, naming_sources, settings_line, sources_of
+
         kinds = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters.values()
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import typer
 from typer.exceptions import TyperException
 
 from lookalike import cli
+from lookalike.cli.options import RUNNING
 from lookalike.core.errors import LookalikeError, UsageError, did_you_mean, warn
 
 FILE = "lookalike.toml"  # read from the current folder
@@ -275,3 +277,15 @@ def where_set(message: str, context: Any) -> str:
         if re.search(rf"(?<![\w-]){re.escape(names[name])}(?![\w-])", message)
     ]
     return "".join(["" if message.endswith((".", "?")) or not found else ".", *found])
+
+
+Config = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help=f"File with defaults of options; default: {FILE} in the current folder, if it is there.",
+        rich_help_panel=RUNNING,
+        is_eager=True,  # before all options that get defaults from it
+        callback=take_defaults,
+    ),
+]

@@ -179,6 +179,13 @@ def test_no_variable_means_two_options() -> None:
     assert commands_in("index")[0][0] == ["index", "build"]
 
 
+def test_values_that_cannot_be_separated(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOKALIKE_AGAINST", "one 'two")
+    message = """LOOKALIKE_AGAINST must have values quoted as in a shell; got "one 'two": No closing quotation."""
+    outcome = run("dedup", "none.jsonl")
+    assert (outcome.code, complaint(outcome)) == (2, message)
+
+
 def test_completion_reads_no_file(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("lookalike.toml").write_text("[dedup")
     for name, value in {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_CWORD": "2"}.items():

@@ -91,15 +91,18 @@ def from_environment(path: list[str], options: Options) -> dict[str, Default]:
     for variable, name in mine.items():
         value = there.get(variable, "")
         if value and not (name == "port" and value.startswith("tcp://")):  # which Kubernetes sets, see above
-            found[name] = Default(split(value) if options[name].multiple else value, variable)
+            found[name] = Default(split(value, variable) if options[name].multiple else value, variable)
     return found
 
 
-def split(value: str) -> list[str]:
+def split(value: str, variable: str) -> list[str]:
     """Return the values in a variable, which are separated and quoted as in a shell."""
     import shlex
 
-    return shlex.split(value)
+    try:
+        return shlex.split(value)
+    except ValueError as error:
+        raise UsageError(f"{variable} must have values quoted as in a shell; got {value!r}: {error}.") from error
 
 
 def warn_of_misspelt(names: Iterable[str]) -> None:

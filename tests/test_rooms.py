@@ -52,6 +52,16 @@ def test_files_of_tests_are_named_after_modules():
     assert strays == set()
 
 
+def test_no_two_classes_share_a_name():
+    homes: dict[str, list[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {"Pairs", "Source"} <= homes.keys()
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
 def loaded_after(statement):
     """Return the modules that a fresh Python has loaded after a statement."""
     code = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"

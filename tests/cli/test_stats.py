@@ -52,6 +52,17 @@ def test_stats_of_other_commands(run: Commands, corpus: Path, out: Path, command
     assert len(found["inputs"]) == len(two)
 
 
+def test_stats_of_cuts_and_of_an_index(run: Commands, corpus: Path, out: Path) -> None:
+    for more, kept in ((("--unit", "line"), 60), (("--against", out / "seen.index", "--update"), 20)):
+        assert run("dedup", corpus, *more, "-o", out / "kept.jsonl", "--stats", out / "run.json", "-q").code == 0
+        found = stats(out / "run.json")
+        counts = {"items": 60, "kept": kept, "dropped": 60 - kept, "skipped": 0}
+        assert {name: found["counts"][name] for name in counts} == counts
+        assert len((out / "kept.jsonl").read_text().splitlines()) == kept
+        assert 0.99 <= found["recall"]["expected"] <= 1
+        assert {Path(one["path"]).name for one in found["inputs"]} == {corpus.name}
+
+
 def test_stats_of_standard_input_and_notes(run: Commands, out: Path) -> None:
     assert run("dedup", "-", "--format", "text", "--stats", out / "run.json", stdin=b"\n\n\n").code == 0
     found = stats(out / "run.json")
@@ -160,14 +171,3 @@ def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> 
     assert left_in(out) == set()
     assert run("dedup", corpus, "-o", out / "kept.csv", "--unit", "line", "--dry-run").code == 2
     assert run("dedup", corpus, "-o", out / "kept.csv", "--against", "x", "--dry-run").code == 2
-
-
-def test_counts_of_runs_that_keep_no_result(run: Commands, corpus: Path, out: Path) -> None:
-    """Against an index, and with --unit."""
-    path = out / "run.json"
-    index = ("--against", out / "seen.index", "--update")
-    for args, kept in (((*index,), 20), (("--unit", "line"), 60)):
-        assert run("dedup", corpus, *args, "-o", out / "kept.jsonl", "--stats", path).code == 0
-        counts = stats(path)["counts"]
-        assert (counts["items"], counts["kept"], counts["dropped"]) == (60, kept, 60 - kept)
-    assert stats(path)["options"]["unit"] == "line"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import AlreadyThere, DataError, NotThere, StoreError
 from lookalike.index import Index
-from lookalike.index.grouping import Change, Group
+from lookalike.index.grouping import Change, WriteQueue
 from tests.index_samples import clear, made, texts_of
 
 
@@ -19,7 +19,7 @@ class Writes:
 
     def __init__(self):
         self.may, self.begun, self.groups = Event(), Event(), []
-        self.group = Group(self.write)
+        self.group = WriteQueue(self.write)
 
     def write(self, changes):
         self.begun.set()

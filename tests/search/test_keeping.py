@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.core.errors import DataError, UsageError
+from lookalike.core.errors import DataError, LookalikeWarning, UsageError
 from lookalike.core.run import Run
 from lookalike.search.keeping import Keeping, Rule, first_members
 from tests.samples import families
@@ -115,6 +115,18 @@ def test_rows_without_a_value_come_last() -> None:
     assert la.dedup(table, keep="score:min", copies=2).kept.to_pylist() == [1, 3]
     flags = pa.table({"text": ["the same text"] * 2, "good": [False, True]})
     assert la.dedup(flags, keep="good").kept.to_pylist() == [1]
+
+
+def test_empty_cells_of_csv_come_last(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text,day\na,"one text",2026-01-02\nb,"one text",2026-01-01\nc,"one text",\n')
+    for rule, first in {"day:min": "b", "day:max": "a"}.items():
+        assert la.dedup(tmp_path / "a.csv", keep=rule).kept.to_pylist() == [first]
+
+
+def test_a_column_with_only_some_numbers_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text,score\na,"one text",9\nb,"one text",10\nc,"one text",n/a\n')
+    with pytest.warns(LookalikeWarning, match="not all values of column 'score' are numbers .'n/a' is not.*as text"):
+        assert la.dedup(tmp_path / "a.csv", keep="score:max").kept.to_pylist() == ["c"]
 
 
 def test_copies_and_drop_all_of_vectors_and_strings() -> None:

@@ -163,22 +163,22 @@ def contradiction(name: str, old: object, new: object, what: str = "") -> UsageE
 def print_summary(
     run: TerminalRun, inputs: list[str], source: Source, dropped: "Dropped", facts: dict[str, Any], update: bool
 ) -> None:
-    """Print what was found; `facts` describe the index."""
+    """Print and record what was found; `facts` describe the index."""
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
-    recall = facts.get("expected recall at the threshold", 1.0)
-    kept = source.documents - dropped.count
-    counts = {"items": source.documents, **left_out, "kept": kept, "dropped": dropped.count, "rows": dropped.count}
-    record(counts=counts | {"indexed": facts["items"]}, recall={"expected": recall})
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
     for note in bad_files_note(source.bad_files):
         run.say(note)
     if not source.documents:
         run.say(no_items_note("document", inputs))
+    recall = facts.get("expected recall at the threshold", 1.0)
+    kept = source.documents - dropped.count
     run.say(
         f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
         f"{kept:,} to keep; expected recall at the threshold {recall:.4f}"
     )
+    counts = {"items": source.documents, **left_out, "crowded": dropped.crowded, "kept": kept, "dropped": dropped.count}
+    record(counts=counts, recall={"expected": recall})
     if dropped.crowded:
         run.say(crowded_note(dropped.crowded, "document"))
     run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', unchanged'}")

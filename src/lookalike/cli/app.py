@@ -45,7 +45,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands whose help shows no type beside --help and the options for completion."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -53,7 +53,7 @@ class Group(TyperGroup):
         return tidied(super().get_params(ctx))
 
 
-class Program(Group):
+class Program(CommandGroup):
     """The whole program; it imports the module of a command only to run it or to show its help."""
 
     def __init__(self, *, commands: dict[str, Any], **settings: Any):
@@ -176,7 +176,9 @@ def can_use_files(values: Mapping[str, Any]) -> bool:
 
 def group(name: str, help: str, *lines: str) -> typer.Typer:
     """Return a group of commands, such as `index`, to register commands in by `command(of=...)`."""
-    made = typer.Typer(cls=Group, help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich")
+    made = typer.Typer(
+        cls=CommandGroup, help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich"
+    )
     app.add_typer(made, name=name)
     return made
 

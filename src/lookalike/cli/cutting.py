@@ -88,18 +88,17 @@ def shortened(tables: Iterable[pa.Table], cuts: Cuts, name: str, tick: Tick) -> 
 
 
 def summarize_cuts(cuts: Cuts, run: TerminalRun, inputs: list[str]) -> None:
-    """Print what was read and cut, and the cost."""
+    """Print and record what was read and cut, and the cost."""
     stats, unit = cuts.stats, cuts.corpus.cutter.name
     skipped = f" ({stats['skipped']:,} skipped)" if stats["skipped"] else ""
     run.say(f"read: {counted(stats['items'], 'document')}{skipped}, {counted(stats['units'], unit)}")
-    gone = counted(int(cuts.length.sum()), unit)
-    dropped = len(cuts.keep) - int(cuts.keep.sum())
-    counts = {name: stats[name] for name in ("items", "skipped", "units")}
-    kept = stats["items"] - dropped
-    record(counts={**counts, "cut": int(cuts.length.sum()), "kept": kept, "dropped": dropped, "rows": len(cuts)})
+    gone, kept = int(cuts.length.sum()), int(cuts.keep.sum())
+    dropped = len(cuts.keep) - kept
     run.say(
-        f"cut: {gone} at {counted(len(cuts), 'place')}{verified(len(cuts))}; {counted(dropped, 'document')} dropped"
+        f"cut: {counted(gone, unit)} at {counted(len(cuts), 'place')}{verified(len(cuts))}; "
+        f"{counted(dropped, 'document')} dropped"
     )
+    record(counts={**stats, "kept": kept, "dropped": dropped, "cut": gone, "rows": len(cuts)}, recall={"expected": 1.0})
     if cuts.corpus.earlier:
         batches = counted(len(cuts.corpus.batch_starts) - 1, "batch", "es")
         run.say(f"compared with: {counted(cuts.corpus.earlier, 'earlier document')} in {batches}")

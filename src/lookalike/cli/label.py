@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from lookalike.entities.labelling import LabelFile, Part
+    from lookalike.entities.labelling import LabelFile, ShownPart
     from lookalike.entities.resolution import Resolution
 
 ANSWERS = {"y": "yes", "n": "no", "u": "unsure"}
@@ -188,7 +188,7 @@ def show(console: "Console", every: "Resolution", row: int, title: str) -> None:
     console.print(table)
 
 
-def marked(parts: "list[Part]") -> "Text":
+def marked(parts: "list[ShownPart]") -> "Text":
     """Return a value with its different words marked."""
     from rich.text import Text
 

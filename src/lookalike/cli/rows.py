@@ -23,7 +23,7 @@ from lookalike.io.write import check_columns
 Marks = Callable[[slice], pa.Table]  # returns the columns to add to the rows in a slice
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """Some rows, as a table or as lines of JSON, and their places among all rows."""
 
     rows: Any
@@ -98,14 +98,14 @@ def with_keep(batches: Iterable[Any], keep: np.ndarray, tick: Tick) -> Iterator[
         tick(len(batch.rows))
 
 
-def _placed(batches: Iterable[Any], start: int = 0) -> Iterator[Batch]:
+def _placed(batches: Iterable[Any], start: int = 0) -> Iterator[RowBatch]:
     """Yield the batches with their places, the first of which is `start`."""
     for rows in batches:
-        yield Batch(rows, slice(start, start + len(rows)))
+        yield RowBatch(rows, slice(start, start + len(rows)))
         start += len(rows)
 
 
-def _changed(keep: np.ndarray | None, marks: Marks | None, batch: Batch) -> tuple[Any, np.ndarray]:
+def _changed(keep: np.ndarray | None, marks: Marks | None, batch: RowBatch) -> tuple[Any, np.ndarray]:
     """Return a batch with its marks, and which of its rows to write."""
     rows = batch.rows if marks is None else with_marks(batch.rows, marks(batch.places))
     return rows, np.ones(len(rows), np.bool_) if keep is None else keep[batch.places]

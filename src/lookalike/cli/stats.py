@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-class Record:
+class RunRecord:
     """What the running command has done so far."""
 
     def __init__(self, path: str) -> None:
@@ -69,7 +69,7 @@ class Record:
         return {} if self.run is None else {**self.run.seconds, "in all": self.run.waited()}
 
 
-_record: Record | None = None  # of the running command, if it was asked for
+_record: RunRecord | None = None  # of the running command, if it was asked for
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def recording(options: Mapping[str, Any], set_by: Mapping[str, str]) -> Iterator
         yield
         return
     check(path, options)
-    before, _record = _record, Record(path)
+    before, _record = _record, RunRecord(path)
     record(options=options, set_by=set_by)
     try:
         yield
@@ -116,7 +116,7 @@ def check(path: str, values: Mapping[str, Any]) -> None:
     check_apart([path], values.get("inputs", []))
 
 
-def _write(record: Record, status: str, code: int, error: str | None = None) -> None:
+def _write(record: RunRecord, status: str, code: int, error: str | None = None) -> None:
     content = json.dumps(record.written(status, code, error), indent=1, default=float, ensure_ascii=False)
     with replacing_file(record.path) as file:
         file.write(content.encode() + b"\n")

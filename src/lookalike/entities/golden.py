@@ -47,7 +47,7 @@ TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?(?:
 OTHERS = "*"  # stands for all columns that are not named
 
 
-class Rule(NamedTuple):
+class GoldenRule(NamedTuple):
     """How to choose the value of a column: a name of RULES and, for newest and oldest, a column."""
 
     name: str
@@ -57,7 +57,7 @@ class Rule(NamedTuple):
         return f"{self.name}:{self.column}" if self.column else self.name
 
     @classmethod
-    def parse(cls, text: str, of: str) -> "Rule":
+    def parse(cls, text: str, of: str) -> "GoldenRule":
         """Parse the rule of a column."""
         name, _, column = str(text).partition(":")
         choice(f"the rule for {of!r}", name, RULES)
@@ -81,23 +81,23 @@ def parse_rules(given: Sequence[str]) -> dict[str, str]:
         column = re.sub(r"\\(.)", r"\1", found[1])
         if column in rules:
             raise UsageError(f"each column can have only one rule; got {column!r} twice.")
-        Rule.parse(found[2], column)
+        GoldenRule.parse(found[2], column)
         rules[column] = found[2]
     return rules
 
 
-def rules_of(records: Stacked, by: Mapping[str, str], id: str = "") -> dict[str, Rule]:
+def rules_of(records: Stacked, by: Mapping[str, str], id: str = "") -> dict[str, GoldenRule]:
     """Return the rule of each column, that of the id being first; raise an error for a column that is not there."""
     table = records.table
-    others = Rule.parse(by.get(OTHERS, DEFAULT), OTHERS)
-    rules = {one.name: others if _fits(others, one.type) else Rule("complete") for one in table.schema}
-    rules |= {name: Rule("first") for name in rules if name == id}
+    others = GoldenRule.parse(by.get(OTHERS, DEFAULT), OTHERS)
+    rules = {one.name: others if _fits(others, one.type) else GoldenRule("complete") for one in table.schema}
+    rules |= {name: GoldenRule("first") for name in rules if name == id}
     for name, text in by.items():
         if name != OTHERS:
-            rules[records.column(name, f"the rule {text!r}")] = Rule.parse(text, name)
+            rules[records.column(name, f"the rule {text!r}")] = GoldenRule.parse(text, name)
     for name, rule in rules.items():
         if rule.column:
-            rule = rules[name] = Rule(rule.name, records.column(rule.column, f"the rule {str(rule)!r}"))
+            rule = rules[name] = GoldenRule(rule.name, records.column(rule.column, f"the rule {str(rule)!r}"))
         if not _fits(rule, table[name].type):
             allowed = ", ".join(OF_RECORDS)
             raise DataError(f"column {name!r} holds {table[name].type}, for which a rule must be one of {allowed}.")
@@ -106,7 +106,7 @@ def rules_of(records: Stacked, by: Mapping[str, str], id: str = "") -> dict[str,
     return rules
 
 
-def _fits(rule: Rule, kind: pa.DataType) -> bool:
+def _fits(rule: GoldenRule, kind: pa.DataType) -> bool:
     return rule.name in OF_RECORDS or _has_order(kind)
 
 
@@ -174,7 +174,7 @@ def time_of_day(texts: pa.Array) -> np.ndarray:
     return np.asarray(hour / 24 + minute / 1440 + second / 86400)
 
 
-def merge(records: Stacked, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[str, np.ndarray]:
+def merge(records: Stacked, label: np.ndarray, rules: Mapping[str, GoldenRule]) -> dict[str, np.ndarray]:
     """Return for each column the positions of the records that give its values, cluster by cluster.
 
     `label` is the first record of each one's cluster. O(records * columns * log(records)).
@@ -189,7 +189,7 @@ def merge(records: Stacked, label: np.ndarray, rules: Mapping[str, Rule]) -> dic
     def place(column: str) -> np.ndarray:
         return ranks(column, records.table[column])[rows]
 
-    def keys(name: str, rule: Rule) -> list[np.ndarray]:
+    def keys(name: str, rule: GoldenRule) -> list[np.ndarray]:
         one = cells[name]
         if rule.name == "frequent":
             return [-tally(groups, one.alike), -tally(groups, one.codes), lacking]
@@ -241,7 +241,7 @@ class Golden(Result):
 
     table: pa.Table
     sources: dict[str, np.ndarray]  # of each column: the record that gave each value
-    rules: dict[str, Rule]
+    rules: dict[str, GoldenRule]
     sizes: np.ndarray  # how many records were merged into each
     ids: pa.Array  # of all records
     stats: dict[str, Any] = field(default_factory=dict)
@@ -278,7 +278,7 @@ class Golden(Result):
         return [f"golden: {counted(len(self), 'record')} of {len(self.ids):,}; {merged:,} are merged from two or more"]
 
 
-def golden(records: Stacked, clusters: RecordClusters, rules: Mapping[str, Rule]) -> Golden:
+def golden(records: Stacked, clusters: RecordClusters, rules: Mapping[str, GoldenRule]) -> Golden:
     """Merge each cluster into one record, by the rule of each column."""
     sources = merge(records, clusters.label, rules)
     firsts = np.flatnonzero(clusters.label == np.arange(len(clusters.label)))

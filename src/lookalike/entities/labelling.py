@@ -21,7 +21,7 @@ from lookalike.core.errors import LARGEST_SEED, DataError, whole
 from lookalike.entities.labels import COLUMNS, ENOUGH
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS
-from lookalike.report.beside import Piece, pieces
+from lookalike.report.beside import Stretch, pieces
 
 STRATA = (1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999)  # where the next stratum of probability begins
 EVEN = 0.4
@@ -125,14 +125,14 @@ def side_by_side(every: Resolution, row: int) -> list[SideBySide]:
     return [*shown, *(SideBySide(name, values[0].get(name), values[1].get(name)) for name in names)]
 
 
-class Part(NamedTuple):
+class ShownPart(NamedTuple):
     """A part of a value to show."""
 
     text: str
     style: str  # "", DIFFERENT for words that the other value lacks, or NOTE for what was left out
 
 
-def in_parts(one: SideBySide) -> tuple[list[Part], list[Part]]:
+def in_parts(one: SideBySide) -> tuple[list[ShownPart], list[ShownPart]]:
     """Return both values in parts; long ones are cut. Nothing differs in values that count as the same.
 
     >>> [[part.text for part in side] for side in in_parts(SideBySide("name", "Ann M. Lee", "Lee, Ann M."))]
@@ -145,9 +145,9 @@ def in_parts(one: SideBySide) -> tuple[list[Part], list[Part]]:
     return parts(pieces(left, shared(left, common)), DIFFERENT), parts(pieces(right, shared(right, common)), DIFFERENT)
 
 
-def parts(found: Iterable[Piece], other: str) -> list[Part]:
+def parts(found: Iterable[Stretch], other: str) -> list[ShownPart]:
     """Return pieces as parts; those in no passage have the style `other`."""
-    return [Part(piece.text, NOTE if piece.note else "" if piece.passages else other) for piece in found]
+    return [ShownPart(piece.text, NOTE if piece.note else "" if piece.passages else other) for piece in found]
 
 
 def shared(text: str, common: set[str]) -> Iterator[tuple[int, int, int]]:

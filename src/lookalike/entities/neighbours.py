@@ -109,7 +109,7 @@ def nearest_texts(
     coded = texts.dictionary_encode()
     codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
     with run.stage("words"):
-        rows = Rows.of(coded.dictionary, run, storage=storage, name=f"elements {name}".rstrip())
+        rows = ElementRows.of(coded.dictionary, run, storage=storage, name=f"elements {name}".rstrip())
     first, second = sides.apart(np.flatnonzero(codes >= 0))
     ways = [(first, second), (second, first)] if sides.two else [(first, first)]
     if searched is not None:
@@ -120,7 +120,14 @@ def nearest_texts(
 
 
 def _nearest(
-    rows: "Rows", codes: np.ndarray, records: np.ndarray, others: np.ndarray, k: int, alone: bool, run: Run, tick: Tick
+    rows: "ElementRows",
+    codes: np.ndarray,
+    records: np.ndarray,
+    others: np.ndarray,
+    k: int,
+    alone: bool,
+    run: Run,
+    tick: Tick,
 ) -> Neighbours:
     """Find the neighbours of `records` among the `others`; each record has the text codes[record]."""
     wanted, targets = (_distinct(codes[some], len(rows.lengths)) for some in (records, others))
@@ -158,7 +165,7 @@ def _distinct(codes: np.ndarray, count: int) -> np.ndarray:
     return np.flatnonzero(there)
 
 
-class Rows(NamedTuple):
+class ElementRows(NamedTuple):
     """The elements of distinct texts: words, pairs of words and trigrams, in the form of `kernels.postings`."""
 
     indptr: np.ndarray

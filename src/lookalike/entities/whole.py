@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from lookalike.core.run import Run
 from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
-from lookalike.entities.neighbours import Rows, whole_texts
+from lookalike.entities.neighbours import ElementRows, whole_texts
 from lookalike.entities.rarities import Rarities
 from lookalike.entities.usual import in_slices
 from lookalike.kernels.overlaps import overlaps, sums_of_rows
@@ -22,12 +22,12 @@ WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
 class WeighedRows(NamedTuple):
     """Rows of elements, a weight for each element, and the sum of the weights of each row."""
 
-    rows: Rows
+    rows: ElementRows
     weights: np.ndarray
     sums: np.ndarray
 
     @classmethod
-    def of(cls, rows: Rows, weights: np.ndarray) -> Self:
+    def of(cls, rows: ElementRows, weights: np.ndarray) -> Self:
         """Add up the weights of each row."""
         return cls(rows, weights, sums_of_rows(rows.indptr, rows.elements, weights))
 
@@ -67,12 +67,12 @@ class WholeTexts(NamedTuple):
         coded = whole_texts(columns, run).fill_null("").dictionary_encode()
         texts = coded.dictionary
         words, grams = (
-            Rows.of(texts, run, (shingles,), rarities, storage, name)
+            ElementRows.of(texts, run, (shingles,), rarities, storage, name)
             for shingles, rarities, name in zip(
                 (WORDS, TRIGRAMS), known or (None, None), ("words", "grams"), strict=True
             )
         )
-        numbers = Rows.of(in_slices(words_with_digits, texts, run), run, (WORDS,), None, storage, "numbers")
+        numbers = ElementRows.of(in_slices(words_with_digits, texts, run), run, (WORDS,), None, storage, "numbers")
         return cls(
             known[0].texts if known else len(texts),
             np.asarray(coded.indices).astype(np.int64),

@@ -34,7 +34,7 @@ from lookalike.index.batches import (
 )
 from lookalike.index.codings import SetCoding, VectorCoding
 from lookalike.index.entries import Entries, Waiting, salt_of
-from lookalike.index.grouping import Change, Group
+from lookalike.index.grouping import Change, WriteQueue
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
 from lookalike.index.settings import read_settings
@@ -59,7 +59,7 @@ class Changing(Asking):
         if settings is None:
             raise UsageError("an index is opened with Index.open(path), and made with Index.build or Index.create.")
         super().__init__(store, settings)
-        self.group = Group(self._write_together, self._tidy)
+        self.group = WriteQueue(self._write_together, self._tidy)
         self._tidied = True  # whether the last change left its tables tidy
 
     def close(self) -> None:

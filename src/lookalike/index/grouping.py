@@ -27,7 +27,7 @@ class Change:
     done: "Future[int]" = field(default_factory=Future)  # how many items were added or removed
 
 
-class Group:
+class WriteQueue:
     """A queue of changes, and a thread that writes them; it runs while there are changes."""
 
     def __init__(

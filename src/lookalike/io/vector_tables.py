@@ -22,7 +22,7 @@ from lookalike.io.tables import empty_cells, find_faults, is_list, is_text, plai
 from lookalike.io.vector_columns import choose_columns, to_number, with_names
 
 
-class Batch(NamedTuple):
+class VectorBatch(NamedTuple):
     """Rows of a part: the good ones, and the faults of the others by number in the batch."""
 
     values: Any  # a matrix of floats, or the words of codes
@@ -69,13 +69,13 @@ class TableReader:
         kind = self.schema.field(self.columns.names[0]).type
         return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
 
-    def batches(self, run: Run, check: Callable[[Batch], Batch]) -> Iterator[Batch]:
+    def batches(self, run: Run, check: Callable[[VectorBatch], VectorBatch]) -> Iterator[VectorBatch]:
         """Yield the rows in batches and checked, in threads once the first rows have shown how."""
         tasks = FORMATS[self.part.format].tasks(self.part, self.schema, self.size)
         found = chain.from_iterable(run.map(lambda task: list(task()), tasks))
         blocks = chain(found, [Block(self.schema.empty_table())])  # its width can be known even without rows
 
-        def work(block: Block) -> Batch:
+        def work(block: Block) -> VectorBatch:
             return check(self._batch(block))
 
         for block in blocks:
@@ -89,7 +89,7 @@ class TableReader:
         """Whether all that the first good row decides is known."""
         return bool(self.strings.rule if self.columns.kind == "strings" else self.width)
 
-    def _batch(self, block: Block) -> Batch:
+    def _batch(self, block: Block) -> VectorBatch:
         """Return the rows of a block."""
         read = {"list": self._lists, "numbers": self._numbers, "integers": self._codes, "strings": self._codes}
         table, numbers, faults = plain(block.table), block.numbers(), dict(block.faults)
@@ -97,7 +97,7 @@ class TableReader:
         values, wrong = read[self.columns.kind](table)
         table, _ = left(table, numbers, wrong, faults)
         identity = self.columns.identity
-        return Batch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
+        return VectorBatch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
 
     def _cell_faults(self, table: pa.Table) -> dict[int, str]:
         """Return the rows with a null cell, or in CSV an empty one."""

@@ -23,7 +23,7 @@ from lookalike.io.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash
 from lookalike.io.source import BATCH_BYTES, ItemSource, Progress
 from lookalike.io.tables import reading
 from lookalike.io.vector_columns import counts_columns, made_by
-from lookalike.io.vector_tables import Batch, TableReader
+from lookalike.io.vector_tables import TableReader, VectorBatch
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, stacked, zero_rows
 
@@ -121,7 +121,7 @@ class VectorSource(ItemSource):
             self._leave_out(part, first - before, batch.faults, len(batch.numbers()) + len(batch.faults))
             rows.add(part, batch, first)
 
-    def _checked(self, batch: Batch, run: Run | None = None) -> Batch:
+    def _checked(self, batch: VectorBatch, run: Run | None = None) -> VectorBatch:
         """Return a batch without the rows that are not finite, or have no direction and need one."""
         found = {} if self.bits else float_faults(batch.values, self.directions, run)
         if not found:
@@ -130,9 +130,9 @@ class VectorSource(ItemSource):
         faults = batch.faults | {int(numbers[at]): why for at, why in found.items()}
         good = np.delete(np.arange(len(numbers)), list(found))
         ids = None if batch.ids is None else batch.ids.take(pa.array(good))
-        return Batch(batch.values[good], batch.width, ids, faults)
+        return VectorBatch(batch.values[good], batch.width, ids, faults)
 
-    def _batches(self, part: Part, run: Run) -> Iterator[Batch]:
+    def _batches(self, part: Part, run: Run) -> Iterator[VectorBatch]:
         """Yield the rows of a part."""
         if part.format == "pictures":
             yield from map(self._checked, self._pictures(part, run))
@@ -140,18 +140,18 @@ class VectorSource(ItemSource):
             array, ids = read_arrays(part, self.vector, self.id)
             if self.bits:
                 words, length, faults = array_codes(part, array, run)
-                batch = Batch(words, length, ids, faults)
+                batch = VectorBatch(words, length, ids, faults)
                 yield batch if ids is None else batch._replace(ids=ids.take(pa.array(batch.numbers())))
             else:
                 values = as_vectors(part, array, run)
-                yield self._checked(Batch(values, values.shape[1], ids, {}), run)
+                yield self._checked(VectorBatch(values, values.shape[1], ids, {}), run)
         else:
             if part.format in ("csv", "tsv") and counts_columns(part):
                 run.say(f"note: the first line of {part.name} numbers the columns, so it is the header")
             reader = TableReader(part, self.vector, self.id, self.bits, self.batch_bytes)
             yield from reader.batches(run, self._checked)
 
-    def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
+    def _pictures(self, part: Part, run: Run) -> Iterator[VectorBatch]:
         """Yield pictures as grey levels, or as difference hashes."""
         unnamed(part, self.vector, self.id)
         names = [part.id_of(path) for path in part.paths]
@@ -163,7 +163,7 @@ class VectorSource(ItemSource):
             greys = np.array([some[at] for at in good], np.float32).reshape(len(good), rows, columns)
             ids = None if self.id == "-" else pa.array([names[start + at] for at in good], pa.string())
             values = hash_greys(greys).words if self.bits else greys.reshape(len(good), VECTOR_SIZE**2)
-            yield Batch(values, HASH_SIZE**2 if self.bits else VECTOR_SIZE**2, ids, faults)
+            yield VectorBatch(values, HASH_SIZE**2 if self.bits else VECTOR_SIZE**2, ids, faults)
             start += len(some)
 
 
@@ -179,7 +179,7 @@ class Gathered:
         self.names: list[pa.Array | None] = []
         self.numbers: list[np.ndarray] = []
 
-    def add(self, part: Part, batch: Batch, first: int) -> None:
+    def add(self, part: Part, batch: VectorBatch, first: int) -> None:
         """Add a batch of rows, numbered from `first` on; all must have the same width."""
         if batch.width and not self.width:
             self.width, self.first = batch.width, part.name

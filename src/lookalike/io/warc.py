@@ -31,7 +31,7 @@ class Damage(Exception):
     """A record cannot be read; the message says why."""
 
 
-class Record(NamedTuple):
+class WarcRecord(NamedTuple):
     """A record of the archive: its number from 0, its headers, and the beginning of its content."""
 
     number: int
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 def warc_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield tasks that decode some records each."""
     kind = _kind(part)
-    waiting: list[Record] = []
+    waiting: list[WarcRecord] = []
     held = 0
     for record in _wanted(part, kind):
         waiting.append(record)
@@ -76,14 +76,14 @@ def _holds(headers: dict[str, str]) -> str:
     return "html" if kind in PAGES else "text" if kind == "conversion" else ""
 
 
-def _wanted(part: Part, kind: str) -> Iterator[Record]:
+def _wanted(part: Part, kind: str) -> Iterator[WarcRecord]:
     return (record for record in _records(part, part.most + HEAD) if record.fault or _holds(record.headers) == kind)
 
 
 # --- records to rows ---
 
 
-def _block(records: list[Record], schema: pa.Schema, kind: str, most: int) -> list[Block]:
+def _block(records: list[WarcRecord], schema: pa.Schema, kind: str, most: int) -> list[Block]:
     rows: list[dict[str, Any]] = []
     faults: dict[int, str] = {}
     for record in records:
@@ -106,7 +106,7 @@ def _bare(name: str | None) -> str | None:
     return name if name is None else name.removeprefix("<").removesuffix(">")
 
 
-def _text(record: Record, kind: str, most: int) -> bytes | None:
+def _text(record: WarcRecord, kind: str, most: int) -> bytes | None:
     """Return the text or page of a record; None for a response that is not a page."""
     if record.fault:
         raise Damage(record.fault)
@@ -179,7 +179,7 @@ def _headers(block: bytes) -> dict[str, str]:
 # --- bytes to records ---
 
 
-def _records(part: Part, most: int) -> Iterator[Record]:
+def _records(part: Part, most: int) -> Iterator[WarcRecord]:
     """Yield all records, with the first `most` bytes of their contents."""
     with part.paths[0].open("rb") if part.paths else io.BytesIO(part.content) as file:
         start = file.read(4)
@@ -189,10 +189,10 @@ def _records(part: Part, most: int) -> Iterator[Record]:
             with part.open() as stream:
                 yield from _records_of(part, Stream(stream), most)
         else:
-            yield from _records_of(part, Members(file) if codec else Plain(file), most)
+            yield from _records_of(part, Members(file) if codec else PlainStream(file), most)
 
 
-def _records_of(part: Part, stream: "Stream", most: int) -> Iterator[Record]:
+def _records_of(part: Part, stream: "Stream", most: int) -> Iterator[WarcRecord]:
     number = 0
     while True:
         try:
@@ -204,12 +204,12 @@ def _records_of(part: Part, stream: "Stream", most: int) -> Iterator[Record]:
             if not stream.recover():
                 whole = f"{part.name}: cannot be read as a web archive: {why}, and no other follows it"
                 raise BadFile(f"{whole}; {bad_file_hint()}.") from None
-            record = Record(number, {}, b"", f"is damaged: it {error}")
+            record = WarcRecord(number, {}, b"", f"is damaged: it {error}")
         yield record
         number += 1
 
 
-def _record(stream: "Stream", number: int, most: int) -> Record:
+def _record(stream: "Stream", number: int, most: int) -> WarcRecord:
     if stream.peek(len(MARK)) != MARK:
         raise Damage("does not begin like a record")
     headers = _headers(stream.until(BLANK))
@@ -219,7 +219,7 @@ def _record(stream: "Stream", number: int, most: int) -> Record:
     content = stream.read(min(int(length), most))
     stream.skip(int(length) - len(content))
     stream.finish()
-    return Record(number, headers, content)
+    return WarcRecord(number, headers, content)
 
 
 class Stream:
@@ -293,7 +293,7 @@ class Stream:
         return more
 
 
-class Plain(Stream):
+class PlainStream(Stream):
     """The bytes of a file that is not compressed."""
 
     def begin(self) -> bool:

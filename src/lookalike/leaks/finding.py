@@ -17,7 +17,7 @@ from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import as_array, split_words
 from lookalike.items.units import units_of
 from lookalike.kernels.leaks import find_items
-from lookalike.leaks.items import RULE, TINY_RULE, Limits, QuestionFile, group, make_lookup, read_tests, sequences
+from lookalike.leaks.items import RULE, TINY_RULE, LeakLimits, QuestionFile, group, make_lookup, read_tests, sequences
 from lookalike.leaks.result import FOUND, Leaks
 from lookalike.measures import exact_fraction
 from lookalike.search.inputs import as_items
@@ -70,13 +70,13 @@ def decontaminate(
     (<1 leak in 1 of 2 documents>, [True, False], ['How many legs have 12 cats and 7 parrots'])
     """
     run = Run(threads) if run is None else run
-    limits = Limits(
+    limits = LeakLimits(
         Fraction(*exact_fraction(threshold)),
         whole("least", least),
         None if longest is None else whole("longest", longest),
     )
     with run.stage("read tests"):
-        search = Search(read_tests(tests, question, answer, run), limits)
+        search = LeakSearch(read_tests(tests, question, answer, run), limits)
     source = as_items(corpus, "jaccard", run)
     if source is not None and not isinstance(source, Source):
         raise UsageError(f"corpus must be texts, a table or paths; got {type(source).__name__}.")
@@ -95,13 +95,13 @@ def decontaminate(
     return Leaks(pa.concat_tables(parts), join_ids(ids), np.concatenate(keep), search.files, stats)
 
 
-class Search:
+class LeakSearch:
     """A search for the items of test files in batches of documents.
 
     Items of the same words are looked for once, and reported one by one.
     """
 
-    def __init__(self, files: list[QuestionFile], limits: Limits):
+    def __init__(self, files: list[QuestionFile], limits: LeakLimits):
         self.files = files
         questions = sequences(pa.concat_arrays([file.questions for file in files]))
         first, groups = group(questions)

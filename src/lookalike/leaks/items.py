@@ -128,7 +128,7 @@ def group(texts: Sequences) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Limits:
+class LeakLimits:
     """What counts as a leak; `decontaminate` explains the parameters."""
 
     threshold: Fraction
@@ -149,7 +149,7 @@ class Lookup(NamedTuple):
     rules: list[tuple[int, int]]  # of each item, as in `Sequences`
 
 
-def make_lookup(items: Sequences, limits: Limits) -> Lookup:
+def make_lookup(items: Sequences, limits: LeakLimits) -> Lookup:
     """Prepare the search for items.
 
     An item with d different shingles is found only where a number n of them occur, so at least one

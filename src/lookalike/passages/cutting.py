@@ -20,7 +20,7 @@ from lookalike.items.shingles import Shingles
 from lookalike.kernels.units import remove_parts
 from lookalike.passages.earlier import Earlier, digest_of
 from lookalike.passages.finding import about_run, find_runs, passage_shingles, read_stats, take_texts
-from lookalike.passages.linking import Links, Windows
+from lookalike.passages.linking import ChosenWindows, WindowLinks
 from lookalike.passages.places import Places, places_of, slices_of
 from lookalike.passages.reading import Corpus, read_corpus
 from lookalike.passages.result import columns_of
@@ -208,7 +208,7 @@ class Cuts(Result):
         return f"<{counted(len(self), 'cut')} in {counted(len(self.keep), 'document')}, {kept}>"
 
 
-def cuts_of(corpus: Corpus, windows: Windows, links: Links, least: int, run: Run) -> Cuts:
+def cuts_of(corpus: Corpus, windows: ChosenWindows, links: WindowLinks, least: int, run: Run) -> Cuts:
     """Return what to cut: the units of all windows that are a copy too many; lines and the like one by one."""
     numbers = np.flatnonzero(links.extra)
     numbers = numbers[np.searchsorted(numbers, windows.begin) :]

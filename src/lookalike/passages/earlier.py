@@ -32,7 +32,7 @@ DOCUMENTS = "documents"  # the file of ids and texts, piece by piece
 
 
 @dataclass(frozen=True)
-class Batch:
+class EarlierBatch:
     """The documents of one batch, with the columns of `Corpus`."""
 
     ids: pa.ChunkedArray
@@ -155,7 +155,7 @@ class Earlier:
             self._write(noted)
         self.batches = noted["batches"]
 
-    def _batch(self, number: int) -> Batch:
+    def _batch(self, number: int) -> EarlierBatch:
         """Return a batch, mapped into memory."""
         for name, size in self.batches[number]["sizes"].items():
             if self.folder.size(f"{number}.{name}") != size:
@@ -172,7 +172,7 @@ class Earlier:
         texts = [in_one(table["text"]) for table in tables]
         if not len(ids) == len(columns["counts"]) == len(columns["entries"]):
             raise ValueError("the columns of a batch have different lengths")
-        return Batch(ids=ids, texts=texts, **columns)
+        return EarlierBatch(ids=ids, texts=texts, **columns)
 
 
 def write_documents(file: IO[bytes], corpus: Corpus) -> None:

@@ -11,7 +11,7 @@ from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.items.segments import SmallUnits
 from lookalike.items.shingles import Shingles
-from lookalike.passages.linking import Links, Runs, Windows, link, runs_of, windows_of
+from lookalike.passages.linking import ChosenWindows, RepeatedRuns, WindowLinks, link, runs_of, windows_of
 from lookalike.passages.places import Places, all_equal, places_of_both
 from lookalike.passages.reading import Corpus, read_corpus
 from lookalike.passages.result import Passages
@@ -112,7 +112,7 @@ def about_run(sources: list[Source], memory: Any, workdir: Any, about: dict[str,
     }
 
 
-def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs, Places, Places]:
+def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[ChosenWindows, WindowLinks, RepeatedRuns, Places, Places]:
     """Return the windows with their links, and the runs that repeat earlier ones, verified on the texts.
 
     All links follow from the runs: each window that is not the first of its kind is in a run, so it
@@ -132,7 +132,7 @@ def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs
     raise DataError("two different words have the same 64-bit hash, so that passages with them cannot be told apart.")
 
 
-def passages_of(corpus: Corpus, runs: Runs, left: Places, right: Places, gap: int) -> Passages:
+def passages_of(corpus: Corpus, runs: RepeatedRuns, left: Places, right: Places, gap: int) -> Passages:
     """Join runs that small edits interrupt, and put the most costly first."""
     lengths, copies = runs.lengths, runs.copies
     starts = runs.right

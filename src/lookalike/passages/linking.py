@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class ChosenWindows:
     """Windows that can have copies, numbered in reading order, with a blank after each run of them."""
 
     keys: np.ndarray
@@ -55,7 +55,7 @@ class Windows:
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class WindowLinks:
     """For each window: the first one like it, the number of copies, and whether it is one too many."""
 
     first: np.ndarray
@@ -64,7 +64,7 @@ class Links:
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class RepeatedRuns:
     """Runs of units that repeat earlier ones, by their first units, counted over all documents."""
 
     left: np.ndarray  # of the earlier one
@@ -75,9 +75,9 @@ class Runs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, rows: np.ndarray) -> "Runs":
+    def take(self, rows: np.ndarray) -> "RepeatedRuns":
         """Return some of the runs."""
-        return Runs(self.left[rows], self.right[rows], self.lengths[rows], self.copies[rows])
+        return RepeatedRuns(self.left[rows], self.right[rows], self.lengths[rows], self.copies[rows])
 
 
 def groups_of_keys(
@@ -114,7 +114,7 @@ def groups_of_keys(
         yield from run.map(search_part, range(1 << high))
 
 
-def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
+def windows_of(corpus: Corpus, seed: int, run: Run) -> ChosenWindows:
     """Hash the windows whose anchor occurs at two places; of two collections, in both."""
     wanted = np.zeros(len(corpus.anchors), np.bool_)
     split, begin = corpus.split_of(corpus.entry_starts), int(corpus.entry_starts[corpus.earlier])
@@ -140,7 +140,7 @@ def windows_of(corpus: Corpus, seed: int, run: Run) -> Windows:
     sides = corpus.sides
     split = int(starts[corpus.piece_from(sides.offset)]) if sides.two else sides.split
     begin = int(starts[corpus.piece_from(corpus.earlier)])
-    return Windows(keys, numbers + np.repeat(starts[:-1], of_runs), places, split, begin)
+    return ChosenWindows(keys, numbers + np.repeat(starts[:-1], of_runs), places, split, begin)
 
 
 def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> list[np.ndarray]:
@@ -163,7 +163,7 @@ def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> li
     return [keys, numbers, places, np.array([len(keys), len(numbers)])]
 
 
-def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
+def link(corpus: Corpus, windows: ChosenWindows, keep: int, run: Run) -> WindowLinks:
     """Link the windows to their copies; `keep` copies are not too many."""
     size, storage = len(windows.keys), corpus.storage
     kinds = {"place": np.uint32, "first": np.int64, "copies": np.int32, "extra": np.bool_}
@@ -183,10 +183,10 @@ def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
         for found in groups_of_keys("parts", windows.keys, work, storage, run):
             send(*found, REGION, filled, *columns)
         run.each(settle_region, range(len(regions)))
-    return Links(*columns[1:])
+    return WindowLinks(*columns[1:])
 
 
-def runs_of(corpus: Corpus, windows: Windows, links: Links, run: Run) -> tuple[Runs, Runs]:
+def runs_of(corpus: Corpus, windows: ChosenWindows, links: WindowLinks, run: Run) -> tuple[RepeatedRuns, RepeatedRuns]:
     """Return the runs to list, and those within the first of two collections, to verify only.
 
     Lines, sentences and paragraphs are not joined to runs, since the space between them can differ.
@@ -195,7 +195,7 @@ def runs_of(corpus: Corpus, windows: Windows, links: Links, run: Run) -> tuple[R
     if isinstance(corpus.cutter, Segments):
         again = np.flatnonzero((links.copies > 0) & (links.first != np.arange(len(links.first))))
         ones = np.ones(len(again), np.int64)
-        each = Runs(windows.units(links.first[again]), windows.units(again), ones, links.copies[again])
+        each = RepeatedRuns(windows.units(links.first[again]), windows.units(again), ones, links.copies[again])
         return each, each.take(again[:0])
     bounds = [0, windows.split, len(windows.keys)] if sides.two else [0, 0, len(windows.keys)]
     found = []
@@ -203,5 +203,5 @@ def runs_of(corpus: Corpus, windows: Windows, links: Links, run: Run) -> tuple[R
         for start, stop in pairwise(bounds):
             left, right, sizes, copies = follow(links.first, links.copies, start, stop)
             lengths = sizes + corpus.cutter.length - 1
-            found.append(Runs(windows.units(left), windows.units(right), lengths, copies))
+            found.append(RepeatedRuns(windows.units(left), windows.units(right), lengths, copies))
     return found[1], found[0]

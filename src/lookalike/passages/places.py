@@ -9,7 +9,7 @@ from lookalike.core.run import Run
 from lookalike.items.segments import Segments
 from lookalike.items.sets import text_bounds
 from lookalike.kernels.units import copy_slices, count_before, count_characters, same_units
-from lookalike.passages.linking import Runs
+from lookalike.passages.linking import RepeatedRuns
 from lookalike.passages.reading import Corpus
 
 COMPARED = 1 << 24  # bytes of text that are compared at a time
@@ -56,7 +56,7 @@ def places_of(corpus: Corpus, units: np.ndarray, lengths: np.ndarray, run: Run) 
     return Places(document, *found)
 
 
-def places_of_both(corpus: Corpus, runs: Runs, run: Run) -> tuple[Places, Places]:
+def places_of_both(corpus: Corpus, runs: RepeatedRuns, run: Run) -> tuple[Places, Places]:
     """Return where both sides of runs are; each document is looked through once."""
     units, lengths = np.concatenate((runs.left, runs.right)), np.tile(runs.lengths, 2)
     places = places_of(corpus, units, lengths, run)
@@ -78,7 +78,7 @@ def slices_of(corpus: Corpus, places: Places) -> pa.LargeStringArray:
     return pa.LargeStringArray.from_buffers(len(places.start), pa.py_buffer(bounds), pa.py_buffer(out))
 
 
-def all_equal(corpus: Corpus, runs: Runs, left: Places, right: Places, run: Run) -> bool:
+def all_equal(corpus: Corpus, runs: RepeatedRuns, left: Places, right: Places, run: Run) -> bool:
     """Return whether the two texts of each run consist of the same units, character by character.
 
     Lines, sentences and paragraphs are compared by all their characters.

@@ -103,7 +103,7 @@ class Corpus(Holder):
         return int(starts[sides.offset]) if sides.two else sides.split
 
 
-class Piece(NamedTuple):
+class SidePiece(NamedTuple):
     """Some documents of one side, in the order of reading."""
 
     side: int
@@ -120,7 +120,7 @@ def read_corpus(sources: list[Source], cutter: Cutter, run: Run, storage: Storag
     if done:
         run.say(f"resuming: {counted(done, 'document')} already read")
 
-    def work(piece: Piece) -> tuple[Piece, list[np.ndarray]]:
+    def work(piece: SidePiece) -> tuple[SidePiece, list[np.ndarray]]:
         indptr, units = cutter.hashes(piece.texts)
         entries, anchors, firsts = choose_anchors(indptr, units, cutter.length)
         small = [one.astype(np.int32) for one in (np.diff(entries), firsts)]
@@ -139,13 +139,13 @@ def read_corpus(sources: list[Source], cutter: Cutter, run: Run, storage: Storag
     return Corpus(cutter, storage, ids, texts, counts, entries, anchors, firsts)
 
 
-def _pieces(sources: list[Source], done: int, run: Run) -> Iterator[Piece]:
+def _pieces(sources: list[Source], done: int, run: Run) -> Iterator[SidePiece]:
     """Yield the documents of all sources in pieces, without the first `done`."""
     for side, source in enumerate(sources):
         for table in _without(source.batches(run), done):
             start = 0
             for texts in pieces(in_one(table["text"])):
-                yield Piece(side, table.select(["id"]).slice(start, len(texts)), texts)
+                yield SidePiece(side, table.select(["id"]).slice(start, len(texts)), texts)
                 start += len(texts)
         done = max(0, done - source.documents)
 

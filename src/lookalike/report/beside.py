@@ -26,7 +26,7 @@ DRAWN = 256  # points on the line of a vector
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of a text, or a note in its place, and the numbers of the passages it is in."""
 
     text: str
@@ -48,8 +48,8 @@ class Beside:
 class Texts(Beside):
     """Two texts in pieces."""
 
-    left: Sequence[Piece]
-    right: Sequence[Piece]
+    left: Sequence[Stretch]
+    right: Sequence[Stretch]
     line: str  # what they share, in a few words
 
     @property
@@ -154,7 +154,7 @@ def texts(left: str, right: str, shingles: Shingles) -> Texts:
     return Texts(list(sides[0]), list(sides[1]), line + (f" (first {LOOKED_AT:,} characters only)" if cut else ""))
 
 
-def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -> Iterator[Piece]:
+def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -> Iterator[Stretch]:
     """Yield a text in pieces, with the numbers of their passages, which can overlap; cut at `most`.
 
     >>> [piece.text for piece in pieces("to be or not", [(0, 5, 0), (3, 8, 1)])]
@@ -165,12 +165,12 @@ def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -
         for first, last in ((start, start + ENDS), (end - ENDS, end)) if long else ((start, end),):
             if long and last == end:
                 what = "shared characters" if numbers else "characters"
-                yield Piece(f"{first - start - ENDS:,} {what}", numbers, note=True)
+                yield Stretch(f"{first - start - ENDS:,} {what}", numbers, note=True)
             stop = min(last, first + most)
             most -= stop - first
-            yield Piece(visible(text[first:stop]), numbers)
+            yield Stretch(visible(text[first:stop]), numbers)
             if stop < len(text) and not most:
-                yield Piece(f"{len(text) - stop:,} more characters", note=True)
+                yield Stretch(f"{len(text) - stop:,} more characters", note=True)
                 return
 
 

@@ -35,7 +35,7 @@ MOST_MET = 200_000_000  # pairs to verify
 COUNTED = 256  # sets of another collection whose elements show which are rare
 
 
-class Found(NamedTuple):
+class ContainedPairs(NamedTuple):
     """Pairs of items, the first contained in the second."""
 
     left: np.ndarray
@@ -45,14 +45,16 @@ class Found(NamedTuple):
     compared: int
 
 
-def contained_pairs(collection: Collection, heads: np.ndarray, limit: int, run: Run, storage: Storage) -> Found:
+def contained_pairs(
+    collection: Collection, heads: np.ndarray, limit: int, run: Run, storage: Storage
+) -> ContainedPairs:
     """Return all pairs of heads of which the first is contained in the second; more than `limit` are an error."""
     inner, _ = collection.sides.apart(heads)
     draws, (p, q) = collection.plan.draws, collection.plan.threshold.as_integer_ratio()
     if draws is None:
         sets = collection.sets(inner, run)
         left, right, shared, compared = meetings(collection, heads, inner, sets, None, limit, run)
-        return Found(left, right, shared, sets.sizes[np.searchsorted(inner, left)], compared)
+        return ContainedPairs(left, right, shared, sets.sizes[np.searchsorted(inner, left)], compared)
 
     def find() -> Arrays:
         found = []
@@ -76,7 +78,7 @@ def contained_pairs(collection: Collection, heads: np.ndarray, limit: int, run: 
     good = shared >= 0
     if np.count_nonzero(good) > limit:
         raise too_many(int(np.count_nonzero(good)), limit)
-    return Found(left[good], right[good], shared[good], sets.sizes[one[good]], int(tried[0]))
+    return ContainedPairs(left[good], right[good], shared[good], sets.sizes[one[good]], int(tried[0]))
 
 
 def meetings(

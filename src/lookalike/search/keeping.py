@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.errors import DataError, UsageError, choice, warn
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 
 RULES = ("lowest-id", "first", "longest")
 MOST, LEAST = "max", "min"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class Rule(NamedTuple):
@@ -113,17 +114,30 @@ def _other_columns(source: Source) -> set[str]:
 
 
 def sortable(values: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return a column as values that can be sorted; strings become numbers if all of them are, as in CSV."""
+    """Return a column as values that can be sorted; strings become numbers if all of them are, as in CSV.
+
+    Empty strings are missing values: that is how CSV writes them.
+    """
     if pa.types.is_nested(values.type):
         raise DataError(f"column {name!r} holds {values.type}, which has no order to keep the greatest by.")
     if pa.types.is_boolean(values.type):
         return values.cast(pa.int8())
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        present = pc.if_else(pc.equal(values, ""), None, values)
         try:
-            return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())
+            return present.cast(pa.float64())
         except pa.ArrowInvalid:
-            return values
+            _warn_of_mixed(present, name)
+            return present
     return values
+
+
+def _warn_of_mixed(values: pa.ChunkedArray, name: str) -> None:
+    """Warn if only some values are numbers: texts are in another order, in which 9 comes after 10."""
+    numeric = pc.match_substring_regex(values, NUMBER)
+    if pc.any(numeric).as_py():
+        other = values.filter(pc.invert(numeric))[0].as_py()
+        warn(f"not all values of column {name!r} are numbers ({other!r} is not), so they are compared as text.")
 
 
 def as_values(given: Any, items: int) -> pa.Array | pa.ChunkedArray:

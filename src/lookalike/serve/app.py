@@ -24,11 +24,11 @@ from lookalike.serve.messages import (
     QUERIES,
     Added,
     Answer,
-    Compared,
+    ComparedTexts,
     Health,
     Info,
     ItemResult,
-    Kept,
+    KeptItem,
     Match,
     Message,
     ToCompare,
@@ -118,10 +118,10 @@ class Handlers:
         await self.desk.write(request.receive, lambda work: self.index.remove([self._spelled(id, number)]))
         self.metrics.add(removed=1)
 
-    def item(self, id: str, number: bool | None = None) -> Kept:
+    def item(self, id: str, number: bool | None = None) -> KeptItem:
         """Show an item, with its text if the index keeps texts."""
         name = self._spelled(id, number)
-        return Kept(id=name, item=self.index.item(name))
+        return KeptItem(id=name, item=self.index.item(name))
 
     def _spelled(self, id: str, number: bool | None) -> int | str:
         return self.index.spelled(id, number, "set number=true or number=false")
@@ -140,7 +140,7 @@ class Handlers:
         work.check()
         shingles = Shingles(**self.index.settings["shingles"])
         passages = shared_passages(text, other, shingles, LONGEST)
-        return _answer(_json(Compared(text=text, other=other, looked_at=LONGEST, passages=[*passages])))
+        return _answer(_json(ComparedTexts(text=text, other=other, looked_at=LONGEST, passages=[*passages])))
 
     def info(self) -> Info:
         """Describe the index: what it holds, and the probability of finding similar items."""
@@ -211,7 +211,7 @@ def _routes(app: FastAPI, handlers: Handlers) -> None:
     app.post("/items", response_model=Added, status_code=201)(handlers.add)
     app.get("/items/{id:any}")(handlers.item)
     app.delete("/items/{id:any}", status_code=204)(handlers.remove)
-    app.post("/compare", response_model=Compared)(handlers.compare)
+    app.post("/compare", response_model=ComparedTexts)(handlers.compare)
     app.get("/info")(handlers.info)
     app.get("/health")(handlers.health)
     app.head("/health", include_in_schema=False)(handlers.health)

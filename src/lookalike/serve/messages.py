@@ -93,7 +93,7 @@ class Added(Message):
     items: int = Field(description="How many items the index has now.")
 
 
-class Kept(Message):
+class KeptItem(Message):
     """An item as it was given; null if the index keeps only hashes of it."""
 
     id: AnyId
@@ -107,7 +107,7 @@ class ToCompare(Message):
     id: AnyId
 
 
-class Compared(Message):
+class ComparedTexts(Message):
     """Both texts as they are compared, and the passages they share.
 
     A passage is its start and end in `text`, then those in `other`, in code points.

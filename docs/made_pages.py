@@ -32,6 +32,8 @@ NAVIGATION = {
         "fingerprints",
         "keep-an-index",
         "pipelines",
+        "recipes",
+        "migrating",
         "server",
         "scale",
         "spark",

@@ -17,6 +17,7 @@ ACROSS = {
     "test_commands.py",  # the commands of a room, from the command line to the files they write
     "test_in_browser.py",  # the pages of a room, in a real browser
     "test_bad_input.py",  # bad inputs, whichever command reads them
+    "test_brute_force.py",  # options for pipelines, whichever command has them
 }
 
 

@@ -13,6 +13,7 @@ import typer
 from typer.main import get_command
 
 import lookalike
+from lookalike import cli
 from lookalike.cli import COMMANDS
 from lookalike.cli.app import GivenOptions, command, program
 from lookalike.core.errors import UsageError
@@ -36,6 +37,15 @@ def test_help_names_every_command(run: Commands) -> None:
         outcome = run(*args)
         assert all(re.search(rf"\b{command}\b", outcome.out) for command in COMMANDS)
         assert (outcome.code, outcome.err) == (code, "")
+
+
+def test_help_and_guide_name_the_exit_codes(run: Commands) -> None:
+    said = run("--help").out.split("Exit codes")[1]
+    guide = (Path(__file__).parents[2] / "docs" / "formats-and-guarantees.md").read_text().split("## Exit codes")[1]
+    codes = [cli.DONE, cli.FAILED, UsageError.exit_code, cli.INTERRUPTED, cli.TERMINATED]
+    assert codes == [0, 1, 2, 130, 143]
+    assert [int(code) for code in re.findall(r"\b\d+\b", said)] == codes
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", guide.split("\n## ")[0], re.M)] == codes
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,10 @@ cli.main()
     assert sum(map(float, times.values())) == pytest.approx(total, abs=0.1)  # of rounded and left out times
 
 
-@pytest.mark.parametrize(("outcome", "code"), [("return 0", 0), ("return 2", 2), ("raise RuntimeError", 1)])
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [("return 0", 0), ("return 2", 2), ("return 130", -2), ("return 143", -15), ("raise RuntimeError", 1)],
+)
 def test_the_process_ends_at_once_but_says_all(outcome: str, code: int) -> None:
     """What others do at exit is done, and what was printed is not lost."""
     script = f"""
@@ -112,6 +115,20 @@ cli.main()
     assert said.decode().split("\n") == ["first", "at exit", ""]
     assert process.returncode == code
     assert err.decode().endswith("RuntimeError\n" if "raise" in outcome else "")
+
+
+@pytest.mark.parametrize("code", [130, 143])
+def test_the_first_process_of_a_container_ends_too(code: int) -> None:
+    """Signals that it sends to itself do not end it."""
+    script = f"""
+import os
+from lookalike import cli
+cli.run = lambda start: {code}
+os.kill = lambda *args: None
+cli.main()
+"""
+    process = spawn(script=script)
+    assert (process.communicate(), process.returncode) == ((b"", b""), code)
 
 
 def test_a_stage_within_a_stage_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from lookalike import __version__
-from lookalike.cli import asks_for_json
+from lookalike.cli import Terminated, asks_for_json
 from lookalike.cli.progress import ProgressLines, TerminalRun
 from tests.commands import Commands, complaint, left_in
 
@@ -82,12 +83,11 @@ def test_stats_of_runs_that_fail(
     outcome = run("dedup", corpus, "--threshold", 3, "--stats", path)
     assert (outcome.code, stats(path)["exit_code"]) == (2, 2)
 
-    def interrupt(*args: object, **more: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("lookalike.find.find_pairs", interrupt)
-    assert run("pairs", corpus, "--stats", path).code == 1
-    assert (stats(path)["status"], stats(path)["error"]) == ("interrupted", None)
+    for error, code in {KeyboardInterrupt: 130, Terminated: 143, BrokenPipeError: 0}.items():
+        monkeypatch.setattr("lookalike.find.find_pairs", Mock(side_effect=error))
+        assert run("pairs", corpus, "--stats", path).code == code
+        found = stats(path)
+        assert (found["status"], found["exit_code"], found["error"]) == ("interrupted", code, None)
 
 
 def test_stats_need_a_file_of_their_own(run: Commands, corpus: Path, out: Path) -> None:
@@ -162,6 +162,7 @@ def test_a_dry_run_only_plans(run: Commands, corpus: Path, out: Path, command: s
     assert end == "dry run: nothing was searched or written"
     assert stats(out / "run.json")["status"] == "planned"
     assert stats(out / "run.json")["needs"]["memory"] > 0
+    assert stats(out / "run.json")["plan"]["threshold"] == "4/5"
 
 
 def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> None:

@@ -17,7 +17,7 @@ NONE = int(EMPTY)
 # --- values ---
 
 
-@pytest.mark.parametrize("missing", [None, "", math.nan, np.float32("nan"), np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, "", math.nan, np.float32("nan"), np.datetime64("NaT", "D")])
 def test_missing_values_equal_no_other(missing):
     family = FieldEquality(["name", "phone"])
     a, b = family.signatures([("Ann", missing), ("Ann", missing)])

@@ -697,7 +697,7 @@ def test_one_column_of_csv(inputs):
 
 def test_notes_beside_tables_are_passed_over(inputs):
     lines = '{"id": 1, "text": "one"}\n'
-    for name in ("a.jsonl", "b.jsonl", "README.md", "_SUCCESS", "LICENSE"):
+    for name in ("a.jsonl", "b.jsonl", "README.md", "_SUCCESS", "LICENSE", "lookalike.toml"):
         (inputs / name).write_text(lines.replace("1", "2") if name == "b.jsonl" else lines)
     assert [table["id"].to_pylist() for table in la.Source(inputs).batches()] == [[1], [2]]
     (inputs / "notes.md").write_text("which are documents, like all others here")

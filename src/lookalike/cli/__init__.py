@@ -3,7 +3,7 @@
 Lives here: one file per command, with its options and messages; `app` (registers commands),
 `options` (shared options), `documents` (shared by the commands on documents), `against` and
 `on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `values`
-(of options), `plots` and `axis`.
+(of options), `defaults` (of options, set by the user), `plots` and `axis`.
 May import: everything. To add a command, write its file, and put it in `COMMANDS` with the first
 line of its help.
 """
@@ -53,8 +53,13 @@ GARBAGE = 500_000  # new objects before Python looks for garbage among them; imp
 # Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
 ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 REMOTE = ("pyarrow._azurefs", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs")  # file systems that no command reads
+DONE, FAILED, INTERRUPTED, TERMINATED = 0, 1, 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 log_json = False  # whether lines on standard error are JSON
-exit_code = 1  # of this process; also after an error that we do not expect
+exit_code = FAILED  # of this process; also after an error that we do not expect
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM asks the process to end."""
 
 
 def main() -> None:
@@ -76,7 +81,10 @@ def leave() -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         return  # Python itself reports it
-    os._exit(exit_code)
+    if exit_code in (INTERRUPTED, TERMINATED):  # end by the signal itself, so that a shell also ends its loop
+        signal.signal(exit_code - 128, signal.SIG_DFL)
+        os.kill(os.getpid(), exit_code - 128)
+    os._exit(exit_code)  # also if the signal does not end the first process of a container
 
 
 def run(start: float) -> int:
@@ -86,27 +94,48 @@ def run(start: float) -> int:
     """
     global begun, log_json
     begun, log_json = start, asks_for_json(sys.argv)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         return _run()
-    except (KeyboardInterrupt, Abort):
-        return _complain("interrupted; no incomplete file was left.", 1)
-    except BrokenPipeError:  # standard output was closed early, as by `head`
+    except (KeyboardInterrupt, Abort) as error:
+        return _complain("interrupted; no incomplete file was left.", code_of(error))
+    except BrokenPipeError as error:  # standard output was closed early, as by `head`
         _drop_output()
-        return 0
+        return code_of(error)
     except OSError as error:
-        return _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
-    except MemoryError:
-        return _complain("out of memory.", 1)
+        return _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", code_of(error))
+    except MemoryError as error:
+        return _complain("out of memory.", code_of(error))
 
 
-def asks_for_json(args: list[str]) -> bool:
-    """Return whether a command line asks for JSON on standard error, even if it is wrong otherwise.
+def code_of(error: BaseException) -> int:
+    """Return the exit code of a command that ends with an error.
+
+    >>> code_of(KeyboardInterrupt()), code_of(Terminated()), code_of(BrokenPipeError()), code_of(OSError())
+    (130, 143, 0, 1)
+    """
+    if isinstance(error, KeyboardInterrupt | Abort):
+        return TERMINATED if isinstance(error, Terminated) else INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return DONE
+    return getattr(error, "exit_code", FAILED)
+
+
+def _terminate(*received: object) -> None:
+    raise Terminated  # to clean up as after Ctrl-C
+
+
+def asks_for_json(args: list[str], by_file: str = "text") -> bool:
+    """Return whether a command asks for JSON on standard error, even if it is wrong otherwise.
+
+    The command line comes before the environment, and this before what a file says.
 
     >>> asks_for_json(["lookalike", "--log-format", "json"]), asks_for_json(["lookalike", "json"])
     (True, False)
     """
-    return "--log-format=json" in args or ("--log-format", "json") in pairwise(args)
+    if any(one.startswith("--log-format") for one in args):
+        return "--log-format=json" in args or ("--log-format", "json") in pairwise(args)
+    return os.environ.get("LOOKALIKE_LOG_FORMAT", by_file) == "json"
 
 
 def _run() -> int:
@@ -126,10 +155,10 @@ def _run() -> int:
         return int(completed.code or 0)
     except LookalikeError as error:
         _drop_output()
-        return _complain(str(error), error.exit_code)
+        return _complain(str(error), code_of(error))
     except TyperException as error:
-        return _complain(_message(error), error.exit_code)
-    return 0
+        return _complain(_message(error), code_of(error))
+    return DONE
 
 
 def _message(error: TyperException) -> str:
@@ -142,6 +171,19 @@ def _message(error: TyperException) -> str:
     bare = {option.lstrip("-"): option for one in context.command.params for option in one.opts}
     near = closest(name.lstrip("-"), bare)
     return f"there is no option {name}." + ("" if near is None else f" Did you mean {bare[near]}?")
+
+
+def note(line: str | None) -> None:
+    """Print a line to standard error as the log format says, if there is one."""
+    if line is None:
+        return
+    if log_json:
+        from lookalike.cli.log import event_of, log_line
+
+        event = event_of(line)
+        print(log_line(line.removeprefix(f"{event}: "), event=event), file=sys.stderr)
+    else:
+        _say(line)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:

@@ -22,7 +22,7 @@ from lookalike.core.late_pandas import import_pandas_early
 
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
-GIVEN_BY = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # sources of values that are not defaults
+GIVEN_BY = ("COMMANDLINE", "DEFAULT_MAP")  # sources of values that the user has set
 
 
 def examples(*lines: str) -> str:
@@ -36,6 +36,13 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
         return tidied(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; errors say where options were set, if not there."""
+        from lookalike.cli.defaults import naming_sources  # here, so that the help of the program is quick
+
+        with naming_sources(ctx):
+            return super().parse_args(ctx, args)
 
 
 class CommandGroup(TyperGroup):
@@ -91,6 +98,8 @@ app = typer.Typer(
         "lookalike dedup corpus.jsonl.gz --out clean.jsonl --report report.html",
         "lookalike pairs essays/ --threshold 0.5 --out pairs.csv",
         "lookalike pairs --help",
+        "[bold]Exit codes[/bold]",
+        "0 done; 1 bad data, or a failed run; 2 bad usage; 130 interrupted by Ctrl-C; 143 ended by SIGTERM",
     ),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -191,10 +200,13 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
     """
 
     def register(function: Function) -> Function:
+        from lookalike.cli.defaults import Config, naming_sources, settings_line, sources_of
+
         kinds = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters.values()
 
         def run(context: typer.Context, **values: Any) -> None:
+            del values["config"]
             sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
@@ -205,14 +217,18 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
 
             if values.get("engine") == "spark":
                 import_pandas_early()
-            with naming_options(options | same), suppress(Planned), recording(values):
+            settings = {"options": values, "set_by": sources_of(context)}
+            with naming_options(options | same), suppress(Planned), recording(**settings), naming_sources(context):
                 cli.log_json = choice("log_format", values.get("log_format", "text"), LOG_FORMATS) == "json"
+                if not values.get("quiet"):
+                    cli.note(settings_line(context))
                 with explaining_memory(values, given):
                     function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 
         flat = [_parameter("context", typer.Context, inspect.Parameter.empty)]
         for one in parameters:
             flat.extend(_options_of(one.name, kinds[one.name], one.default))
+        flat.append(_parameter("config", Config, None))
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__dict__["__signature__"] = inspect.Signature(flat)  # read by typer
         run.__annotations__ = {one.name: one.annotation for one in flat}

@@ -1,10 +1,13 @@
-"""The command `lookalike demo`: similar pairs among the example documents."""
+"""The command `lookalike demo`: similar pairs among the example documents, or a copy of all examples."""
 
+import shutil
 from pathlib import Path
+from typing import Annotated
 
 import lookalike
+from lookalike import cli
 from lookalike.cli.app import command
-from lookalike.cli.options import Threads
+from lookalike.cli.options import Threads, option
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import summary
 from lookalike.core.errors import DataError
@@ -12,9 +15,18 @@ from lookalike.core.errors import DataError
 THRESHOLD = 0.7
 
 
-@command("lookalike demo")
-def demo(*, threads: Threads = None) -> None:
+@command("lookalike demo", "lookalike demo --copy examples")
+def demo(
+    *,
+    copy: Annotated[
+        str | None, option(metavar="FOLDER", help="Copy all examples to this new folder; do nothing else.")
+    ] = None,
+    threads: Threads = None,
+) -> None:
     """Find similar pairs among the example documents that come with lookalike."""
+    if copy is not None:
+        copy_examples(copy)
+        return
     from rich.table import Table
 
     from lookalike.cli.terminal import Terminal
@@ -34,6 +46,15 @@ def demo(*, threads: Threads = None) -> None:
     console.print()
     for line in summary(found, run):
         run.say(line)
+
+
+def copy_examples(folder: str) -> None:
+    """Copy the examples to a folder, which the commands of the guide read."""
+    try:
+        shutil.copytree(example_documents().parent, folder)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror or error}.") from error
+    cli.note(f"copied: {folder}; next: lookalike pairs {folder}/documents --threshold {THRESHOLD}")
 
 
 def example_documents() -> Path:

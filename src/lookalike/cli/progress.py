@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike import cli
 from lookalike.cli.log import event_of, log_line
-from lookalike.cli.stats import record, record_note, record_run
+from lookalike.cli.stats import plan_facts, record, record_note, record_run
 from lookalike.core.run import Planned, Run, Tick
 from lookalike.core.wording import visible
 
@@ -79,7 +79,7 @@ class TerminalRun(Run):
     def planned(self, needs: "Needs") -> None:
         """Print what the search needs, and end it, if that is all that was asked for."""
         facts = {"items": needs.items, "seconds": needs.seconds or None, "memory": needs.memory, "disk": needs.disk}
-        record(needs=facts)
+        record(plan=plan_facts(needs.plan), needs=facts)
         if self.dry_run:
             for line in lines_of_needs(needs):
                 self.say(line)

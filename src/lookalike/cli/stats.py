@@ -9,9 +9,9 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lookalike import __version__
+from lookalike import __version__, cli
 from lookalike.cli.log import command_line
-from lookalike.core.errors import LookalikeError, UsageError
+from lookalike.core.errors import UsageError
 from lookalike.core.files import replacing_file
 from lookalike.core.process import peak_memory
 from lookalike.core.run import Planned
@@ -73,15 +73,19 @@ _record: RunRecord | None = None  # of the running command, if it was asked for
 
 
 @contextmanager
-def recording(values: Mapping[str, Any]) -> Iterator[None]:
-    """Write what the command in this block did to a JSON file, if its options name one with `stats`."""
+def recording(options: Mapping[str, Any], set_by: Mapping[str, str]) -> Iterator[None]:
+    """Write what the command in this block did to a JSON file, if its options name one with `stats`.
+
+    `options` are the values of all options, and `set_by` names where some were set, if not on the command line.
+    """
     global _record
-    path = values.get("stats")
+    path = options.get("stats")
     if path is None:
         yield
         return
-    check(path, values)
+    check(path, options)
     before, _record = _record, RunRecord(path)
+    record(options=options, set_by=set_by)
     try:
         yield
         _write(_record, "done", 0)
@@ -89,10 +93,9 @@ def recording(values: Mapping[str, Any]) -> Iterator[None]:
         _write(_record, "planned", 0)
         raise
     except BaseException as error:
-        stopped = isinstance(error, KeyboardInterrupt)
-        code = error.exit_code if isinstance(error, LookalikeError) else 1
+        stopped = isinstance(error, KeyboardInterrupt | BrokenPipeError)
         why = " ".join(str(error).split()) or type(error).__name__
-        _write(_record, "interrupted" if stopped else "failed", code, None if stopped else why)
+        _write(_record, "interrupted" if stopped else "failed", cli.code_of(error), None if stopped else why)
         raise
     finally:
         _record = before

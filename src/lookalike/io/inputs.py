@@ -32,7 +32,7 @@ FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"WARC/": "is a web archive; name it .warc, or set the format to warc",
     b"%PDF": "is a PDF; convert it with pdftotext",
 }
-NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # side files that other programs write next to tables
+NOTES = ("_SUCCESS", "_metadata", "_common_metadata", "lookalike.toml")  # side files next to tables
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how Hive writes null in the name of a folder
 INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # an integer as Python writes it
 ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # side files next to Arrow tables

@@ -143,7 +143,8 @@ def take_in_texts(
             plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
         run.say(line)
-    run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
+    elements = items * len(sets.elements) / max(1, len(sets))
+    run.planned(needs_of(plan, items, size, elements, len(weighing.elements), storage))
 
     def work(batch: tuple[int, int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, at, table = batch

@@ -38,6 +38,7 @@ SIGN = 0.45  # per element and function of simhash
 RACE = 50.0  # per element, and per draw that fills the functions of weighted minhash
 SHARE = 0.4  # of items that share a bucket, so that their sets are made
 SORT = 12.0  # per element of a set
+WEIGH = 150.0  # to look up the weight of an element
 INDEX, COUNTER, TOKEN, WALK, COMPARE = 36.0, 4.0, 60.0, 4.0, 100.0  # for an exact join
 DRAWN, POST, LOOK = 9.0, 25.0, 20.0  # for containment: per element to draw from, to post from, and to look up
 PROGRAM, PREFIX, POSTED = 3e8, 44, 60  # bytes of memory: of the program, per element of a prefix, per posted element
@@ -400,14 +401,21 @@ def fit(
     where = np.arange(len(live)) if places is None else places[some]
     if plan.method == "exact" and plan.weights is not None:
         return replace(plan, items=items)
-    if plan.method == "exact":
-        return replace(plan, items=items, memory=join_memory(plan, live, items, ranks is not None))
     size = float(live.sizes.mean()) if len(live) else 1.0
+    if plan.method == "exact":
+        memory = join_memory(plan, live, items, ranks is not None)
+        if plan.row.join is None or ranks is not None:  # nobody asks how long it takes for sets in memory
+            return replace(plan, items=items, memory=memory)
+        cost = indexing_cost(items, size, effort, False)
+        if items > len(live):  # otherwise the sample is all there is
+            cost += joining_cost(plan, live, items, size, None, places if places is None else where)[0]
+        return replace(plan, items=items, memory=memory, seconds=effort.total(cost))
     family = plan.functions(SAMPLE_HASHES)
     few = np.arange(min(len(live), SAMPLE))
     found = cheapest_bands(family, plan.chance, plan.wanted, live.take(few), items, size, where[few])
-    made = items * size * SORT  # to make all sets, once shingled
+    made = items * size * (SORT if plan.weights is None else SORT + WEIGH)  # to make all sets, once shingled
     banded_cost = effort.read + effort.shingle + found.cost + SHARE * (effort.shingle + made)
+    banded_cost += 0.0 if plan.weights is None else made  # to sketch them
     seconds = effort.total(banded_cost)
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates, seconds=seconds)
     if plan.method == "lsh" or plan.weights is not None:
@@ -417,20 +425,34 @@ def fit(
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
     join = "an exact join"
-    counters = COUNTER * counters_for(items * size)
-    cost = effort.read + effort.shingle + items * size * INDEX + counters + (made if ranks is None else 0)
+    cost = indexing_cost(items, size, effort, ranks is not None)
     if cost > banded_cost:
         return replace(banded, reason=effort.reason(width, banded_cost, join, cost, "over "))
-    near = np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size))))
-    known = element_ranks(live) if ranks is None else ranks()
-    work = estimate_work(live.take(near), items, known, plan.join, None if places is None else where[near])
-    cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
-    if cost <= banded_cost and (listing or work.compared < MOST_LISTED):
+    more, compared = joining_cost(plan, live, items, size, ranks, places if places is None else where)
+    cost += more
+    if cost <= banded_cost and (listing or compared < MOST_LISTED):
         memory = join_memory(plan, live, items, ranks is not None)
-        exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
+        exact = replace(plan, method="exact", bands=None, items=items, candidates=compared, memory=memory)
         return replace(exact, reason=effort.reason(join, cost, width, banded_cost), seconds=effort.total(cost))
-    listed = "" if cost > banded_cost else f" and list {about(work.compared, 'pair')}"
+    listed = "" if cost > banded_cost else f" and list {about(compared, 'pair')}"
     return replace(banded, reason=effort.reason(width, banded_cost, join, cost) + listed)
+
+
+def indexing_cost(items: int, size: float, effort: Effort, given: bool) -> float:
+    """Estimate the nanoseconds that an exact join takes before it joins; `given` sets need not be made."""
+    made = 0.0 if given else items * size * SORT
+    return effort.read + effort.shingle + items * size * INDEX + COUNTER * counters_for(items * size) + made
+
+
+def joining_cost(
+    plan: Plan, sample: Sets, items: int, size: float, ranks: Callable[[], Ranks] | None, places: np.ndarray | None
+) -> tuple[float, float]:
+    """Estimate the nanoseconds that an exact join takes to join, and the pairs that it compares, from a sample."""
+    near = np.arange(min(len(sample), max(200, int(SAMPLE_ELEMENTS / size))))
+    known = element_ranks(sample) if ranks is None else ranks()
+    work = estimate_work(sample.take(near), items, known, plan.join, None if places is None else places[near])
+    cost = work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
+    return cost, work.compared
 
 
 def fit_posting(plan: Plan, sample: Sets, items: int, effort: Effort, given: bool, left: float | None) -> Plan:

@@ -198,11 +198,11 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
             from lookalike.cli.log import LOG_FORMATS  # here, so that help is quick
             from lookalike.cli.stats import recording
-            from lookalike.core.run import Planned
+            from lookalike.core.run import Finished, Planned
 
             if values.get("engine") == "spark":
                 import_pandas_early()
-            with naming_options(options | same), suppress(Planned), recording(values):
+            with naming_options(options | same), suppress(Planned, Finished), recording(values):
                 cli.log_json = choice("log_format", values.get("log_format", "text"), LOG_FORMATS) == "json"
                 with explaining_memory(values, given):
                     function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})

@@ -59,10 +59,12 @@ class OwnFolder:
             file.flush()
             os.fsync(file.fileno())
         os.replace(f".{name}", name, src_dir_fd=self.place, dst_dir_fd=self.place)
-        os.fsync(self.place)
+        self.sync()
 
     def name(self, part: str, name: str) -> bool:
         """Give a file its name, unless a file has it already; return whether none had. `part` is gone then.
+
+        To make sure that the name lasts, call `sync` next.
 
         This needs no locks, so it works on network file systems too. Where files cannot have two names,
         two processes can both succeed at the same moment, and the later file stays.
@@ -80,8 +82,11 @@ class OwnFolder:
                 os.replace(part, name, src_dir_fd=self.place, dst_dir_fd=self.place)
         with suppress(FileNotFoundError):
             os.unlink(part, dir_fd=self.place)
-        os.fsync(self.place)
         return new
+
+    def sync(self) -> None:
+        """Make sure that the names of files are on disk."""
+        os.fsync(self.place)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""

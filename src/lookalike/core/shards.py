@@ -34,7 +34,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import StoreError, UsageError
 from lookalike.core.run import Finished, Run
 from lookalike.core.storage import Arrays
 from lookalike.core.wording import counted
@@ -45,6 +45,7 @@ FOLDER, ABOUT, FINISHED = "lookalike-shards", "about", "finished"
 BEAT, DEAD = 5.0, 60.0  # seconds between signs of life, and without one until a process counts as dead
 POLL, EVERY = 1.0, 30.0  # seconds between looks at the folder, at most, and between lines about what is waited for
 ALIGNED = 64  # bytes
+COLUMNS = "columns"  # what the note on a task that is done calls the types, shapes and places of its arrays
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,15 @@ class Shards:
         except (OSError, AttributeError, json.JSONDecodeError) as error:
             raise damaged_in(self.workdir) from error
         if self.done(FINISHED):
+            if not self._others(self.folder.names()):
+                self._clear()  # what the process that finished had no time to remove
             raise Finished
+
+    def agree(self, name: str, facts: dict[str, Any]) -> None:
+        """Raise an error unless all processes come to the same facts."""
+        for _ in self.turns([name], f"the {name}"):
+            self.publish(name, [], **facts)
+        check_same(self.workdir, {name: fact for name, fact in self.facts(name).items() if name != COLUMNS}, facts)
 
     def _is_begun(self) -> bool:
         """Return whether the folder holds work, or another process uses it."""
@@ -153,6 +162,9 @@ class Shards:
             if (self._read(self._file) or "").startswith(self._name):
                 self.folder.remove(self._file)
             self.folder.close()
+            with suppress(OSError):  # unless it holds work
+                self.path.rmdir()
+                self.workdir.rmdir()
 
     # --- signs of life ---
 
@@ -248,7 +260,7 @@ class Shards:
                 return False
             self.folder.remove(claim)
         own = f"{self.shard.index} {self._name}"
-        made = self._create(claim, lambda file: file.write(own.encode()))
+        made = self._create(claim, lambda file: file.write(own.encode()), lasting=False)
         self._owners[task] = own if made else self._read(claim) or "?"
         return made and not self.done(task)
 
@@ -266,12 +278,12 @@ class Shards:
                 laid.append([kind, [rows, *shape], start])
 
         self._create(f"{task}.data", write)
-        self._create(f"{task}.done", lambda file: file.write(json.dumps({**facts, "columns": laid}).encode()))
+        self._create(f"{task}.done", lambda file: file.write(json.dumps({**facts, COLUMNS: laid}).encode()))
         self.tasks += 1
 
     def arrays(self, task: str) -> Arrays:
         """Return the arrays of a task that is done, mapped into memory."""
-        columns = self.facts(task)["columns"]
+        columns = self.facts(task)[COLUMNS]
         with self._data(task) as file:
             for kind, shape, start in columns:
                 if start + np.dtype(kind).itemsize * math.prod(shape) > os.fstat(file.fileno()).st_size:
@@ -280,7 +292,7 @@ class Shards:
 
     def column(self, task: str, at: int) -> np.ndarray:
         """Return one of these arrays in memory, so that the file can be removed meanwhile."""
-        kind, shape, start = self.facts(task)["columns"][at]
+        kind, shape, start = self.facts(task)[COLUMNS][at]
         with self._data(task) as file:
             found = np.fromfile(file, kind, math.prod(shape), offset=start)
         if len(found) != math.prod(shape):
@@ -298,14 +310,25 @@ class Shards:
         """Return the name of a file that only this process uses, and that is removed when it ends."""
         return f"new-{self.shard.index}-{self._name}-{name}"
 
-    def _create(self, name: str, write: Callable[[IO[bytes]], object]) -> bool:
-        """Create a file with all of its content at once; return False if there is one already."""
+    def _create(self, name: str, write: Callable[[IO[bytes]], object], lasting: bool = True) -> bool:
+        """Create a file with all of its content at once; return False if there is one already.
+
+        One that need not outlast a power failure is created sooner.
+        """
         with writing_in(self.workdir):
             with self.folder.open(self.own(name), "wb") as file:
                 write(file)
                 file.flush()
-                os.fsync(file.fileno())
-            return self.folder.name(self.own(name), name)
+                if lasting:
+                    os.fsync(file.fileno())
+            try:
+                new = self.folder.name(self.own(name), name)
+            except FileNotFoundError:  # removed by a process that was started as the same shard
+                again = f"{self.shard} was started again, and goes on without this one"
+                raise StoreError(f"{self.workdir}: {again}.") from None
+            if lasting:
+                self.folder.sync()
+            return new
 
     def _data(self, task: str) -> IO[bytes]:
         try:
@@ -313,7 +336,9 @@ class Shards:
         except FileNotFoundError as error:
             if self.done(FINISHED):
                 raise Finished from None
-            raise damaged_in(self.workdir) from error
+            went_on = f"the data of {task} is gone, as if the other processes had gone on without this one"
+            again = "run it again, and if that fails too, remove the folder"
+            raise StoreError(f"{self.workdir}: {went_on}; {again}.") from error
 
     def _read(self, name: str) -> str | None:
         """Return the text of a small file; None if it is gone."""

@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.core.shards import Shards
 from lookalike.core.storage import Arrays, Storage
-from lookalike.core.workdir import mapped, writing_in
+from lookalike.core.workdir import allocate, mapped, writing_in
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -25,11 +25,11 @@ class SharedStorage(Storage):
         self.shards, self.memory = shards, memory
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
-        return next(self.made_each([name], lambda at: make(), ONE_THREAD))
+        return next(self.made_each([name], lambda at, run: make(), ONE_THREAD))
 
-    def made_each(self, names: Sequence[str], make: Callable[[int], Arrays], run: Run) -> Iterator[Arrays]:
+    def made_each(self, names: Sequence[str], make: Callable[[int, Run], Arrays], run: Run) -> Iterator[Arrays]:
         for at in self.shards.turns(names, names[0] if len(names) == 1 else f"{names[0]} and the like"):
-            self.shards.publish(names[at], [[array] for array in make(at)])
+            self.shards.publish(names[at], [[array] for array in make(at, run)])
         return map(self.shards.arrays, names)
 
     def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
@@ -37,7 +37,7 @@ class SharedStorage(Storage):
 
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
         with writing_in(self.shards.workdir), self.shards.folder.open(self.shards.own(name), "w+b") as file:
-            file.truncate(size * np.dtype(dtype).itemsize)
+            allocate(file, size * np.dtype(dtype).itemsize)
             return mapped(file, dtype, [size], "r+")
 
     def in_pieces(

@@ -90,12 +90,13 @@ class Storage:
         """Return the arrays from `make`, or those it made in an earlier run."""
         return make()
 
-    def made_each(self, names: Sequence[str], make: Callable[[int], Arrays], run: Run) -> Iterator[Arrays]:
-        """Yield the arrays of each name, which `make` makes from its position, in the threads of `run`.
+    def made_each(self, names: Sequence[str], make: Callable[[int, Run], Arrays], run: Run) -> Iterator[Arrays]:
+        """Yield the arrays of each name, which `make` makes from its position and a run whose threads it can use.
 
-        Processes that share a run share them out; each then does one after the other, and `make` can use the threads.
+        Here each is made in one of the threads of `run`. Processes that share the work make some of them
+        each, one after the other, with all threads.
         """
-        return run.map(lambda at: self.made(names[at], partial(make, at)), range(len(names)))
+        return run.map(lambda at: self.made(names[at], partial(make, at, ONE_THREAD)), range(len(names)))
 
     def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """Return the arrays from `make`, which are soon made; of processes that share a run, only one makes them."""

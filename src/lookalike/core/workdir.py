@@ -122,9 +122,7 @@ class FolderStorage(Storage):
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
         length = size * np.dtype(dtype).itemsize
         with self.written(), self.folder.open(name, "w+b") as file:
-            if length and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
-            file.truncate(length)
+            allocate(file, length)
             return mapped(file, dtype, [size], "r+")
 
     def close(self) -> None:
@@ -284,6 +282,13 @@ def remove(workdir: Path, folder: OwnFolder) -> None:
         folder.clear(first=MANIFEST)
         (workdir / RUN).rmdir()
         workdir.rmdir()
+
+
+def allocate(file: IO[bytes], length: int) -> None:
+    """Give a file this length, with space on disk."""
+    if length and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
+    file.truncate(length)
 
 
 def write_array(file: IO[bytes], array: np.ndarray) -> None:

@@ -185,6 +185,7 @@ def take_in_texts(
 
     def share() -> list[Any]:
         assert isinstance(storage, SharedStorage)
+        storage.shards.agree("plan", plan.settings())
         return sketch_in_pieces(sources[0], _kinds(plan), lambda table: work((0, 0, table))[3], run, storage, tick)
 
     with run.stage("read and sketch", items) as tick:

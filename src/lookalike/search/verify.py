@@ -51,7 +51,7 @@ def verify_bands(
                 raise too_many(total, limit)
         return *_join(found), candidates
 
-    def joined(band: int) -> Arrays:
+    def joined(band: int, _: Run) -> Arrays:
         found = list(run.map(verify, buckets.parts(band, PAIRS)))
         return *_join([one[:3] for one in found]), np.array([sum(one[3] for one in found)])
 

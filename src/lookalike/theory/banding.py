@@ -86,7 +86,7 @@ class Buckets:
 def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storage: Storage) -> Buckets:
     """Sort the keys of the items `heads` in each band; equal keys other than EMPTY are a bucket."""
 
-    def work(band: int) -> Arrays:
+    def work(band: int, run: Run) -> Arrays:
         return in_buckets(keys[band][heads], storage.memory, run)
 
     bands = range(len(keys))
@@ -104,7 +104,7 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
         numbers = np.flatnonzero(crowded)
         anew = np.cumsum(crowded) - 1
 
-        def renumber(band: int) -> Arrays:
+        def renumber(band: int, run: Run) -> Arrays:
             return (anew[found[band][1]],)
 
         members_of = storage.made_each([f"members{band}" for band in bands], renumber, run)

@@ -125,6 +125,7 @@ def test_nothing_to_find(run, inputs, out):
 def test_bad_rows(run, inputs, out, monkeypatch):
     """A bad row is named by its place in a piece; skipped ones are counted, and numbers go on after them."""
     monkeypatch.setattr("lookalike.io.documents.SMALL", 0)  # otherwise the sample for the plan is the whole file
+    monkeypatch.setattr("lookalike.io.documents.SPOT_BYTES", 20_000)
     path = put(inputs, "a.jsonl", ids=False)
     lines = path.read_text().splitlines(keepends=True)
     lines[2000] = "{}\n"
@@ -135,7 +136,7 @@ def test_bad_rows(run, inputs, out, monkeypatch):
     done = same(run, out, ".csv", *command, "--on-error", "skip")
     assert "1 skipped" in done.err
     path.write_text("{}\n" * 9)
-    failed = run(*command, "-o", out / "c.jsonl", "--workdir", out / "v", "--shard", "0/1", "--on-error", "skip")
+    failed = run(*command, "-o", out / "c.jsonl", "--workdir", out / "u", "--shard", "0/1", "--on-error", "skip")
     assert "all 9 rows were left out" in complaint(failed)
 
 
@@ -173,7 +174,9 @@ def test_processes_that_differ(run, inputs, out):
     assert run(*command, "--shard", "0/2").code == 0
     again = run(*command, "--shard", "1/2")
     assert again.code == 0
-    assert again.err == f"done: {out / 'c.jsonl'} was written before; to run again, remove {out / 'w' / shards.FOLDER}\n"
+    assert (
+        again.err == f"done: {out / 'c.jsonl'} was written before; to run again, remove {out / 'w' / shards.FOLDER}\n"
+    )
     for changed, line in (
         (("--shard", "0/3"), "shards was 2 and is now 3"),
         (("--shard", "1/2", "-t", "0.7"), "threshold was 3/5 and is now 7/10"),

@@ -26,6 +26,7 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup today.jsonl --against yesterday.jsonl --keep score:max -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
+    "lookalike dedup crawl/*.parquet --shard 0/8 --workdir /shared/work -o clean.parquet",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
 )
 def dedup(

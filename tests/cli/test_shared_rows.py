@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookalike.core import shards
+from lookalike.core.shards import FOLDER, Shards
 from lookalike.search import sharing
 from tests.commands import GUARD, complaint, spawn
 from tests.samples import texts_of
@@ -96,8 +97,8 @@ def test_pairs_and_clusters(run, inputs, out):
     path = put(inputs, "a.jsonl", ids=False)
     same(run, out, ".csv", "pairs", path, put(inputs, "b.jsonl", ids=False), *SIMILAR)
     for written, more in ((".csv", ()), (".parquet", ("--rows",))):
-        (out / "w" / shards.FOLDER / "about").unlink()
-        (out / "w" / shards.FOLDER / "finished.done").unlink()
+        (out / "w" / FOLDER / "about").unlink()
+        (out / "w" / FOLDER / "finished.done").unlink()
         same(run, out, written, "clusters", path, *SIMILAR, *more)
 
 
@@ -174,9 +175,7 @@ def test_processes_that_differ(run, inputs, out):
     assert run(*command, "--shard", "0/2").code == 0
     again = run(*command, "--shard", "1/2")
     assert again.code == 0
-    assert (
-        again.err == f"done: {out / 'c.jsonl'} was written before; to run again, remove {out / 'w' / shards.FOLDER}\n"
-    )
+    assert again.err == f"done: {out / 'c.jsonl'} was written before; to run again, remove {out / 'w' / FOLDER}\n"
     for changed, line in (
         (("--shard", "0/3"), "shards was 2 and is now 3"),
         (("--shard", "1/2", "-t", "0.7"), "threshold was 3/5 and is now 7/10"),
@@ -192,6 +191,51 @@ def test_stats_of_a_process(run, inputs, out):
     for shard, status in (("0/2", "done"), ("1/2", "shared")):
         assert run(*command, "--shard", shard).code == 0
         assert json.loads(stats.read_text())["status"] == status
+
+
+def test_an_interrupted_process_says_how_to_go_on(run, inputs, out, monkeypatch):
+    command = (
+        "dedup",
+        put(inputs, "a.jsonl"),
+        *SIMILAR,
+        "-o",
+        out / "c.jsonl",
+        "--workdir",
+        out / "w",
+        "--shard",
+        "0/2",
+    )
+    publish, done = Shards.publish, []
+
+    def interrupted(self, task, *rest, **facts):
+        if len(done) == 9:
+            raise KeyboardInterrupt
+        done.append(task)
+        publish(self, task, *rest, **facts)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Shards, "publish", interrupted)
+        stopped = run(*command)
+    assert stopped.code == 1
+    assert f"run the same command again to go on with the work in {out / 'w'}\n" in stopped.err
+    assert not {*done} - {path.stem for path in (out / "w" / FOLDER).glob("*.done")}
+    assert run(*command).code == 0
+
+
+def test_a_dry_run_leaves_nothing(run, inputs, out):
+    command = (
+        "dedup",
+        put(inputs, "a.jsonl"),
+        *SIMILAR,
+        "-o",
+        out / "c.jsonl",
+        "--workdir",
+        out / "w",
+        "--shard",
+        "0/2",
+    )
+    assert "dry run: nothing was searched or written" in run(*command, "--dry-run").err
+    assert list(out.iterdir()) == []
 
 
 # --- real processes ---
@@ -225,4 +269,4 @@ def test_processes_that_are_killed(run, inputs, out, kills):
         assert (out / f"alone.{name}").read_bytes() == (out / f"shared.{name}").read_bytes()
     said = errors.read_text()
     assert said.count("found: ") <= 1
-    assert sorted(one.name for one in (out / "w" / shards.FOLDER).iterdir()) == ["about", "finished.done"]
+    assert sorted(one.name for one in (out / "w" / FOLDER).iterdir()) == ["about", "finished.done"]

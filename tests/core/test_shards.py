@@ -197,10 +197,30 @@ def test_processes_that_differ(begun, about, count, line):
 
 
 def test_a_run_that_could_not_start_is_forgotten(begun):
-    begun(0).close()
+    killed = begun(0)
+    killed._left.set()
+    killed._heart.join()
+    killed.folder.remove("shard-0")
     begun(1, about={"seed": 5})
     with pytest.raises(DataError, match="seed was 5 and is now 1"):
         begun(0)
+
+
+def test_what_a_failing_folder_says(begun, monkeypatch):
+    """A sign of life that fails is followed by the next; for a task that cannot be saved, the error says what to do."""
+    monkeypatch.setattr(module, "BEAT", 0.02)
+    one = begun(0)
+
+    def full(*paths, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(StoreError, match="w: cannot be written: No space left on device; the same command resumes"):
+            one.publish("t", [[np.arange(9)]])
+        time.sleep(0.1)
+        assert one._heart.is_alive()
+    assert make(one, "t") == ["t"]
 
 
 def test_facts_that_differ(begun):
@@ -292,8 +312,16 @@ def test_a_process_leaves_no_files_of_its_own(begun, tmp_path):
     SharedStorage(again).empty("scratch", 10, np.int64)[:] = 1
     assert any(name.startswith("new-0-") for name in again.folder.names())
     again.close()
-    assert os.listdir(tmp_path / "w" / FOLDER) == ["about"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_has_worked_leaves_its_work(begun, tmp_path):
+    one = begun(0)
+    make(one, "t")
+    one.close()
+    assert sorted(os.listdir(tmp_path / "w" / FOLDER)) == ["about", "t.claim", "t.data", "t.done"]
     assert json.loads((tmp_path / "w" / FOLDER / "about").read_text())["shards"] == 3
+    assert number(begun(1), "t") == 0
 
 
 # --- pieces ---

@@ -89,3 +89,7 @@ def sharing_in(options: CollectionOptions, run: TerminalRun, **about: Any) -> It
             else:
                 run.say(f"done: {out} was written before; to run again, remove {shards.path}")
             raise
+        except KeyboardInterrupt:
+            if shards.tasks:
+                run.say(f"run the same command again to go on with the work in {folder}")
+            raise

@@ -61,7 +61,7 @@ class OwnFolder:
         os.replace(f".{name}", name, src_dir_fd=self.place, dst_dir_fd=self.place)
         self.sync()
 
-    def name(self, part: str, name: str) -> bool:
+    def link(self, part: str, name: str) -> bool:
         """Give a file its name, unless a file has it already; return whether none had. `part` is gone then.
 
         To make sure that the name lasts, call `sync` next.

@@ -104,13 +104,11 @@ class Shards:
     def begin(self, about: dict[str, Any]) -> None:
         """Check that all processes do the same; raise `Finished` if they have done it already."""
         now = json.loads(json.dumps({"format": FORMAT, "shards": self.shard.count, **about, **self.about}))
-        self._create(ABOUT, lambda file: file.write(json.dumps(now).encode()))
         try:
-            was = read_json(self.folder, ABOUT)
+            was = self._noted(now)
             if was != now and not self._is_begun():
                 self.folder.remove(ABOUT)  # of a run that could not even start, such as one with a wrong option
-                self._create(ABOUT, lambda file: file.write(json.dumps(now).encode()))
-                was = read_json(self.folder, ABOUT)
+                was = self._noted(now)
             check_same(self.workdir, was, now)
         except (OSError, AttributeError, json.JSONDecodeError) as error:
             raise damaged_in(self.workdir) from error
@@ -118,6 +116,15 @@ class Shards:
             if not self._others(self.folder.names()):
                 self._clear()  # what the process that finished had no time to remove
             raise Finished
+
+    def _noted(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Return what the folder says of the run, which is this if it says nothing yet."""
+        for _ in range(2):
+            self._create(ABOUT, lambda file: file.write(json.dumps(about).encode()))
+            with suppress(FileNotFoundError):  # removed meanwhile by a process that has given up
+                noted: dict[str, Any] = read_json(self.folder, ABOUT)
+                return noted
+        raise FileNotFoundError
 
     def agree(self, name: str, facts: dict[str, Any]) -> None:
         """Raise an error unless all processes come to the same facts."""
@@ -161,6 +168,8 @@ class Shards:
                     self.folder.remove(name)
             if (self._read(self._file) or "").startswith(self._name):
                 self.folder.remove(self._file)
+            if not self._is_begun():
+                self.folder.remove(ABOUT)
             self.folder.close()
             with suppress(OSError):  # unless it holds work
                 self.path.rmdir()
@@ -176,7 +185,7 @@ class Shards:
         count = 0
         while not self._left.wait(BEAT):
             count += 1
-            with suppress(OSError):  # the next one may succeed
+            with suppress(StoreError):  # the next one may succeed
                 self._beat(count)
 
     def _beat(self, count: int) -> None:
@@ -322,7 +331,7 @@ class Shards:
                 if lasting:
                     os.fsync(file.fileno())
             try:
-                new = self.folder.name(self.own(name), name)
+                new = self.folder.link(self.own(name), name)
             except FileNotFoundError:  # removed by a process that was started as the same shard
                 again = f"{self.shard} was started again, and goes on without this one"
                 raise StoreError(f"{self.workdir}: {again}.") from None

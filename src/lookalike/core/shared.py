@@ -28,7 +28,7 @@ class SharedStorage(Storage):
         return next(self.made_each([name], lambda at, run: make(), ONE_THREAD))
 
     def made_each(self, names: Sequence[str], make: Callable[[int, Run], Arrays], run: Run) -> Iterator[Arrays]:
-        for at in self.shards.turns(names, names[0] if len(names) == 1 else f"{names[0]} and the like"):
+        for at in self.shards.turns(names, names[0].rstrip("0123456789")):
             self.shards.publish(names[at], [[array] for array in make(at, run)])
         return map(self.shards.arrays, names)
 

@@ -179,7 +179,7 @@ class Update(Command):
 class Files(Command):
     """A run with its data in files, which is resumed."""
 
-    command = ("dedup", "large.jsonl", "--memory", "100MB", "-s", "word:3", "-o", "kept.jsonl", "-q")
+    command: tuple[str, ...] = ("dedup", "large.jsonl", "--memory", "100MB", "-s", "word:3", "-o", "kept.jsonl", "-q")
 
     def make_inputs(self) -> None:
         put_texts(self.folder / "large.jsonl", LARGE, 4)
@@ -190,6 +190,12 @@ class Files(Command):
     def between(self) -> str | None:
         path = self.folder / "kept.jsonl"
         return "part of kept.jsonl" if path.exists() and self.result() != self.expected else None
+
+
+class Shared(Files):
+    """A run that processes can share, which is done by one of them, and started again after a kill."""
+
+    command = (*Files.command, "--workdir", "work", "--shard", "1/2")
 
 
 class Serving(Job):
@@ -278,6 +284,7 @@ JOBS: dict[str, type[Job]] = {
     "index add": Add,
     "dedup --against --update": Update,
     "dedup --memory": Files,
+    "dedup --shard": Shared,
     "serve": Serving,
     "threads": Writing,
 }

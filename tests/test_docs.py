@@ -4,15 +4,17 @@ import contextlib
 import importlib
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import lookalike
-from tests.commands import Commands
+from tests.commands import Commands, environment
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,6 +90,28 @@ def test_commands_in_the_tables_of_pipelines_run(
                 environment.setenv(*setting.split("=", 1))
             outcome = run(*shlex.split(args))
         assert outcome.code == 0, f"{command}: {outcome.err}"
+
+
+@pytest.mark.slow
+def test_the_script_for_an_array_of_jobs(tmp_path: Path) -> None:
+    """Run it as Slurm would, once per task; all tasks write one output, which is that of one command."""
+    (script,) = re.findall(r"^```bash\n(#!.*?)^```\n", (ROOT / "docs" / "scale.md").read_text(), re.M | re.S)
+    (tmp_path / "crawl").symlink_to(ROOT / "examples" / "shards")
+    (tmp_path / "job.sh").write_text(script)
+    paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    job = environment() | {"PATH": paths, "SCRATCH": str(tmp_path), "SLURM_ARRAY_JOB_ID": "7"}
+    (first, last) = map(int, re.findall(r"--array=(\d+)-(\d+)", script)[0])
+    job["SLURM_ARRAY_TASK_COUNT"] = str(last - first + 1)
+    tasks = [
+        subprocess.Popen(["bash", "job.sh"], cwd=tmp_path, env=job | {"SLURM_ARRAY_TASK_ID": str(task)})
+        for task in range(first, last + 1)
+    ]
+    assert [task.wait() for task in tasks] == [0] * 8
+    written = (tmp_path / "clean.jsonl.gz").read_bytes()
+    command = re.sub(r"\s--shard.*", "", " ".join(script.replace("\\\n", " ").splitlines()[-1:]))
+    assert "--out" in command
+    subprocess.run(["bash", "-c", command.replace("clean.", "alone.")], cwd=tmp_path, env=job, check=True)
+    assert (tmp_path / "alone.jsonl.gz").read_bytes() == written
 
 
 def test_the_map_leads_to_every_page() -> None:

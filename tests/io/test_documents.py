@@ -935,3 +935,81 @@ def test_quotes_that_are_closed(tmp_path: Path, content: bytes, texts: list[str]
         source = Source(put(tmp_path / "a.csv", content), on_error="skip", batch_bytes=size)
         assert [text for _, text in documents(source)] == texts
         assert source.skipped == skipped
+
+
+# --- pieces ---
+
+LONG = pa.Table.from_pylist([{"id": at, "text": sentence(at, 20), "n": "x" * (at % 30)} for at in range(300)])
+PIECED = {
+    "a.parquet": lambda rows: encode_parquet(pa.Table.from_pylist(rows), 17),
+    "a.jsonl": encode_jsonl,
+    "a.txt": lambda rows: "".join(f"{row['text']}\n" for row in rows).encode(),
+}
+WHOLE = {
+    "a.jsonl.gz": lambda rows: gzip.compress(encode_jsonl(rows)),
+    "a.json": lambda rows: json.dumps(rows).encode(),
+    "a.csv": encode_csv,
+}
+
+
+def check_pieces(source: Source, size: int) -> list[Source]:
+    """Check that the pieces of a source have all that it has; return them."""
+    pieces = source.pieces(size)
+    rows = 0
+    for piece in pieces:
+        piece.rows_before = rows
+        list(piece.batches())
+        rows += piece.rows_read
+    assert [one for piece in pieces for one in documents(piece)] == documents(source)
+    assert [one for piece in pieces for one in rows_of(piece)] == rows_of(source)
+    if source.is_jsonl():
+        lines = [line for piece in pieces for some in piece.lines() for line in some.to_pylist()]
+        assert lines == [line for some in source.lines() for line in some.to_pylist()]
+    return pieces
+
+
+@pytest.mark.parametrize("ids", ["id", "-"])
+@pytest.mark.parametrize("name", [*PIECED, *WHOLE])
+def test_pieces(tmp_path: Path, name: str, ids: str) -> None:
+    content = {**PIECED, **WHOLE}[name](LONG.to_pylist())
+    path = put(tmp_path / name, content)
+    for size in (1, 777, 5000, 1 << 30):
+        pieces = check_pieces(Source(path, id="-" if name == "a.txt" else ids), size)
+        assert (len(pieces) > 1) == (name in PIECED and size < len(content))
+
+
+def test_pieces_of_arrow_files(tmp_path: Path) -> None:
+    """A stream can only be read from its beginning."""
+    for make, most in ((pa.ipc.new_file, 30), (pa.ipc.new_stream, 1)):
+        with make(str(tmp_path / "a.arrow"), LONG.schema) as file:
+            file.write_table(LONG, max_chunksize=10)
+        assert len(check_pieces(Source(tmp_path / "a.arrow"), 100)) == most
+
+
+def test_pieces_of_many_files(tmp_path: Path) -> None:
+    """Small files are read together, unless only some of them have ids."""
+    for at in range(40):
+        put(tmp_path / "texts" / f"{at}.txt", sentence(at, 30).encode())
+        put(tmp_path / "lines" / f"{at:02}.jsonl", encode_jsonl([{"text": sentence(at, 30)}]))
+    assert 5 < len(check_pieces(Source(tmp_path / "texts", format="files"), 1000)) < 20
+    assert 5 < len(check_pieces(Source(tmp_path / "lines"), 1000)) < 20
+    mixed = [put(tmp_path / "ids.jsonl", encode_jsonl(LONG.to_pylist()[:2])), tmp_path / "lines" / "00.jsonl"]
+    assert len(Source(mixed).pieces(1 << 30)) == 2
+
+
+def test_types_of_pieces(tmp_path: Path) -> None:
+    """A piece has the columns of the whole, with types that fit all of it."""
+    rows = [{"text": sentence(at, 9), "n": at if at < 50 else at / 2, "only": [at]} for at in range(100)]
+    rows[70]["late"] = 1.5
+    pieces = check_pieces(Source(put(tmp_path / "a.jsonl", encode_jsonl(rows))), 500)
+    assert len({next(iter(piece.tables())).schema for piece in pieces}) == 1
+
+
+def test_bad_rows_of_pieces(tmp_path: Path) -> None:
+    """They are named by the place where the piece begins."""
+    lines = encode_jsonl(LONG.to_pylist()).splitlines(keepends=True)
+    lines[200] = b'{"id": 200}\n'
+    pieces = Source(put(tmp_path / "a.jsonl", b"".join(lines))).pieces(4000)
+    at = sum(map(len, lines[:200])) // 4000
+    with pytest.raises(DataError, match=rf"a\.jsonl from byte {4000 * at:,}, row \d+: text is null"):
+        list(pieces[at].batches())

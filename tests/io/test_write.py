@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from csv import DictReader
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import csv
 
 from lookalike.core.errors import DataError, UsageError
@@ -28,6 +31,7 @@ from lookalike.io.write import (
     GROUP,
     GROUP_BYTES,
     check_output,
+    group_ends,
     regroup,
     replacing,
     weighed,
@@ -228,6 +232,21 @@ def test_statistics_of_row_groups(tmp_path: Path) -> None:
     found = [meta.row_group(group).column(0).statistics for group in range(2)]
     assert [(one.min, one.max, one.null_count) for one in found] == [(0, GROUP - 1, 0), (GROUP, GROUP + 4, 0)]
     assert pq.read_table(path, filters=[("n", ">", GROUP + 1)])["n"].to_pylist() == [GROUP + 2, GROUP + 3, GROUP + 4]
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 7), st.integers(1, 60), st.lists(st.integers(0, 60)))
+def test_where_groups_end(sizes, rows, size, cuts):
+    """`group_ends` says it from the weights alone, and a group can be made from the row where it begins."""
+    table = pa.table({"text": ["x" * length for length in sizes]})
+    bounds = sorted({0, len(sizes), *(cut for cut in cuts if cut < len(sizes))})
+    whole = weighed(table)
+    batches = [weighed(table[start:stop]) for start, stop in pairwise(bounds)]
+    counts = [sum(map(len, group)) for group in regroup(iter(batches), rows, size)]
+    ends = group_ends(whole.weights, size, rows)
+    assert np.cumsum([count for count in counts if count]).tolist() == ends.tolist()
+    for start, count in zip([0, *ends], counts, strict=False):
+        rest = regroup(iter([weighed(table[int(start) :])]), rows, size)
+        assert sum(map(len, next(rest))) == count
 
 
 def test_regroup_of_nothing() -> None:

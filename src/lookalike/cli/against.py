@@ -37,7 +37,10 @@ from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES, exact_fraction
 from lookalike.measures.table import SHORT
 
-UNSUPPORTED = ("method", "sketch", "audit", "keep", "memory", "workdir", "report", "dry_run", "weights", "drop_common")
+UNSUPPORTED = (
+    *("method", "sketch", "audit", "keep", "memory", "workdir", "shard", "report", "dry_run", "weights"),
+    "drop_common",
+)
 # Options, and the settings of shingles that each determines.
 SHINGLES = {
     "shingle": ("unit", "k"),

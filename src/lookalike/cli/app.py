@@ -213,12 +213,13 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
             from lookalike.cli.log import LOG_FORMATS  # here, so that help is quick
             from lookalike.cli.stats import recording
-            from lookalike.core.run import Planned
+            from lookalike.core.run import Finished, Planned
 
             if values.get("engine") == "spark":
                 import_pandas_early()
             settings = {"options": values, "set_by": sources_of(context)}
-            with naming_options(options | same), suppress(Planned), recording(**settings), naming_sources(context):
+            ended = suppress(Planned, Finished)
+            with naming_options(options | same), ended, recording(**settings), naming_sources(context):
                 cli.log_json = choice("log_format", values.get("log_format", "text"), LOG_FORMATS) == "json"
                 if not values.get("quiet"):
                     cli.note(settings_line(context))

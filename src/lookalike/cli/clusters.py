@@ -3,7 +3,7 @@
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.outputs import check_outputs, write_page
-from lookalike.cli.workdir import working_in
+from lookalike.cli.workdir import sharing_in
 from lookalike.core.errors import UsageError
 
 MARKS = ("cluster", "size")
@@ -41,18 +41,24 @@ def mark_clusters(inputs: list[str], options: opt.CollectionOptions, columns: st
     """Write all rows of the inputs with the cluster of each."""
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
     from lookalike.cli.rows import check_outputs_of, write_rows
+    from lookalike.cli.shared_rows import encoded_rows
     from lookalike.find import find_clusters
     from lookalike.results.files import settings_of
 
     check_outputs(options.output, inputs, folder=True)
     run = start_run(options)
-    with working_in(options.work, options.output.out, run) as room:
+    with sharing_in(options, run, rows=True, columns=columns) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
         outputs = check_outputs_of(source, options.output.out, inputs, MARKS)
-        result = find_clusters(source, **vars(options.which), **settings, **room)
+        result = find_clusters(source, **vars(options.which), **settings, **room.keywords)
         about = settings_of(result, options.reading.pages.compared)
-        with run.stage("write", len(result.ids)) as tick:
-            write_rows(outputs, options.output, about, run, tick, marks=result.marks)
-        write_page(result, options.output.report, run)
+        shared = encoded_rows(room.shards, source, options.output, about, run, marks=result.marks)
+
+        def write() -> None:
+            with run.stage("write", len(result.ids)) as tick:
+                write_rows(outputs, options.output, about, run, tick, marks=result.marks, shared=shared)
+            write_page(result, options.output.report, run)
+
+        room.finish(write)
     summarize_documents(result, run, [source], inputs, options)

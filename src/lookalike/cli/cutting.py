@@ -28,7 +28,7 @@ UNSUPPORTED = (
     *("measure", "threshold", "shingle", "recall", "method", "sketch", "audit", "seed", "keep", "lowercase", "space"),
     *("form", "punctuation", "stop_words", "antecedents", "spot_distance", "skip_stops", "html", "article"),
     *("weights", "drop_common"),
-    *("engine", "master", "mark", "dry_run", "drop_all", "within", "across"),
+    *("engine", "master", "mark", "dry_run", "drop_all", "within", "across", "shard"),
 )
 
 

@@ -8,7 +8,7 @@ from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs, check_page, write_page
-from lookalike.cli.workdir import working_in
+from lookalike.cli.workdir import sharing_in
 from lookalike.core.errors import UsageError
 
 KEEP = ("lowest-id", "first", "longest")
@@ -26,6 +26,7 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup today.jsonl --against yesterday.jsonl --keep score:max -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
+    "lookalike dedup crawl/*.parquet --shard 0/8 --workdir /shared/work -o clean.parquet",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
 )
 def dedup(
@@ -165,24 +166,30 @@ def dedup_locally(
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
     from lookalike.cli.rows import check_outputs_of, write_rows
+    from lookalike.cli.shared_rows import encoded_rows
     from lookalike.io.write import writing
     from lookalike.results.files import settings_of, tables_of
 
     out = options.output.out
     run = start_run(options)
-    with working_in(options.work, out, run) as room:
+    with sharing_in(options, run, **choice, removed=removed, columns=columns, mark=mark) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
         outputs = check_outputs_of(source, out, inputs, marks_by(options.similarity.measure, against) if mark else ())
         earlier = open_documents(against, options.reading, run) if against else None
-        result = find.dedup(source, against=earlier, **choice, **vars(options.which), **settings, **room)
+        result = find.dedup(source, against=earlier, **choice, **vars(options.which), **settings, **room.keywords)
         about = settings_of(result, options.reading.pages.compared)
-        safe = options.output.excel_safe
-        dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
         kept, marks = (None, result.marks) if mark else (result.keep, None)
-        with run.stage("write", len(result.ids)) as tick, dropped:
-            write_rows(outputs, options.output, about, run, tick, kept, marks)
-        write_page(result, options.output.report, run)
+        shared = encoded_rows(room.shards, source, options.output, about, run, kept, marks)
+
+        def write() -> None:
+            safe = options.output.excel_safe
+            dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
+            with run.stage("write", len(result.ids)) as tick, dropped:
+                write_rows(outputs, options.output, about, run, tick, kept, marks, shared)
+            write_page(result, options.output.report, run)
+
+        room.finish(write)
     summarize_documents(result, run, [source], inputs, options)
 
 

@@ -10,7 +10,7 @@ from lookalike.cli.outputs import check_outputs, check_page, write_result
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.stats import record_inputs, record_result
 from lookalike.cli.summary import bad_files_note, no_items_note, summarize
-from lookalike.cli.workdir import working_in
+from lookalike.cli.workdir import sharing_in
 from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted
 from lookalike.io.csv import looks_like_csv
@@ -36,11 +36,11 @@ def search_documents(find: Callable[..., Pairs | Clusters], inputs: list[str], o
     """Write the pairs or clusters that `find` finds among the documents of the inputs."""
     check_outputs(options.output, inputs)
     run = start_run(options)
-    with working_in(options.work, options.output.out, run) as room:
+    with sharing_in(options, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run)
-        result = find(source, **settings, **vars(options.which), **room)
-        write_result(result, options.output, run, options.reading.pages.compared)
+        result = find(source, **settings, **vars(options.which), **room.keywords)
+        room.finish(lambda: write_result(result, options.output, run, options.reading.pages.compared))
     summarize_documents(result, run, [source], inputs, options)
 
 

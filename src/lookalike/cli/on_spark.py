@@ -36,7 +36,7 @@ from pyspark.sql import functions as F  # isort: skip
 UNSUPPORTED = (
     "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
     "workdir", "against", "update", "excel_safe", "mark", "rows", "stats", "dry_run", "within", "across", "weights",
-    "drop_common",
+    "drop_common", "shard",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")

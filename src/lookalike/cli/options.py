@@ -462,6 +462,21 @@ class WorkOptions:
 
 
 @dataclass(frozen=True)
+class ShareOptions:
+    """Whether several processes share the work."""
+
+    shard: Annotated[
+        str | None,
+        option(
+            metavar="I/N",
+            help="Do this command in N processes, on one machine or several, of which this is number I, from 0 on; "
+            "--workdir must be a folder that all of them see.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class RecordWorkOptions(WorkOptions):
     """The same for a run that starts again after an interruption."""
 
@@ -549,4 +564,5 @@ class CollectionOptions(DocumentOptions):
 
     which: PairOptions
     work: WorkOptions
+    share: ShareOptions
     engine: EngineOptions

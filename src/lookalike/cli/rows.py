@@ -18,9 +18,10 @@ from lookalike.core.run import Tick
 from lookalike.io.documents import Source
 from lookalike.io.json_text import json_rows
 from lookalike.io.jsonl import object_in
-from lookalike.io.write import check_columns
+from lookalike.io.write import check_columns, writing_pieces
 
 Marks = Callable[[slice], pa.Table]  # returns the columns to add to the rows in a slice
+Encoded = Callable[[], Iterator[Any]]  # returns the pieces of a file
 
 
 class RowBatch(NamedTuple):
@@ -71,14 +72,21 @@ def write_rows(
     tick: Tick,
     keep: np.ndarray | None = None,
     marks: Marks | None = None,
+    shared: Encoded | None = None,
 ) -> None:
-    """Write the rows that `keep` marks, or all if it is None, with the columns of `marks` added to them."""
+    """Write the rows that `keep` marks, or all if it is None, with the columns of `marks` added to them.
+
+    If processes have `shared` the work of encoding them, only their pieces are joined.
+    """
+    if shared is not None:
+        with writing_pieces(shared, output.out, run):
+            return
     start = 0
 
     def changed(source: Source, lines: bool, strings: bool) -> Iterator[tuple[Any, np.ndarray]]:
         nonlocal start
         batches: Iterable[Any] = source.lines(run) if lines else source.tables(strings, run)
-        for batch, mask in run.map(partial(_changed, keep, marks), _placed(batches, start)):
+        for batch, mask in run.map(partial(changed_rows, keep, marks), placed(batches, start)):
             yield batch, mask
             start += len(mask)
             tick(len(mask))
@@ -93,19 +101,19 @@ def write_rows(
 
 def with_keep(batches: Iterable[Any], keep: np.ndarray, tick: Tick) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield each batch with its part of the mask `keep`."""
-    for batch in _placed(batches):
+    for batch in placed(batches):
         yield batch.rows, keep[batch.places]
         tick(len(batch.rows))
 
 
-def _placed(batches: Iterable[Any], start: int = 0) -> Iterator[RowBatch]:
+def placed(batches: Iterable[Any], start: int = 0) -> Iterator[RowBatch]:
     """Yield the batches with their places, the first of which is `start`."""
     for rows in batches:
         yield RowBatch(rows, slice(start, start + len(rows)))
         start += len(rows)
 
 
-def _changed(keep: np.ndarray | None, marks: Marks | None, batch: RowBatch) -> tuple[Any, np.ndarray]:
+def changed_rows(keep: np.ndarray | None, marks: Marks | None, batch: RowBatch) -> tuple[Any, np.ndarray]:
     """Return a batch with its marks, and which of its rows to write."""
     rows = batch.rows if marks is None else with_marks(batch.rows, marks(batch.places))
     return rows, np.ones(len(rows), np.bool_) if keep is None else keep[batch.places]

@@ -14,7 +14,7 @@ from lookalike.cli.log import command_line
 from lookalike.core.errors import UsageError
 from lookalike.core.files import replacing_file
 from lookalike.core.process import peak_memory
-from lookalike.core.run import Planned
+from lookalike.core.run import Finished, Planned
 
 if TYPE_CHECKING:
     from lookalike.cli.progress import TerminalRun
@@ -89,8 +89,8 @@ def recording(options: Mapping[str, Any], set_by: Mapping[str, str]) -> Iterator
     try:
         yield
         _write(_record, "done", 0)
-    except Planned:
-        _write(_record, "planned", 0)
+    except (Planned, Finished) as ended:
+        _write(_record, "planned" if isinstance(ended, Planned) else "shared", 0)
         raise
     except BaseException as error:
         stopped = isinstance(error, KeyboardInterrupt | BrokenPipeError)

@@ -1,13 +1,19 @@
-"""Manage the working folder of a run larger than memory, from which an interrupted run resumes."""
+"""Manage the working folder of a run: an interrupted run resumes there, and several processes share it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lookalike.cli.options import WorkOptions
+from lookalike.cli.options import CollectionOptions, WorkOptions
 from lookalike.cli.progress import TerminalRun
 from lookalike.core.errors import UsageError
+from lookalike.core.run import Finished
+from lookalike.core.wording import counted
+
+if TYPE_CHECKING:
+    from lookalike.core.shards import Shards
 
 
 @contextmanager
@@ -34,3 +40,56 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
                 remove(folder, work)
             else:
                 run.say(f"run the same command again to resume from {folder}")
+
+
+@dataclass
+class Room:
+    """Where a run keeps its files, alone or with other processes."""
+
+    keywords: dict[str, Any] = field(default_factory=dict)  # that pass it to `find_pairs` etc.
+    shards: "Shards | None" = None
+
+    def finish(self, write: Callable[[], None]) -> None:
+        """Write the output, in one of the processes; the command ends in the others."""
+        if self.shards is None:
+            write()
+        else:
+            self.shards.finish(write)
+
+
+@contextmanager
+def sharing_in(options: CollectionOptions, run: TerminalRun, **about: Any) -> Iterator[Room]:
+    """Do as `working_in` does, or with --shard, work in a folder with other processes.
+
+    `about` is what the output depends on besides the search; it must be the same in all processes.
+    """
+    work, shard, out = options.work, options.share.shard, options.output.out
+    if shard is None:
+        with working_in(work, out, run) as keywords:
+            yield Room(keywords)
+        return
+    from lookalike.cli.folders import is_folder
+    from lookalike.core.shards import Shard, Shards
+
+    one = Shard.parse(shard)
+    if work.workdir is None:
+        raise UsageError("--shard needs --workdir, a folder that all processes see.")
+    if out == "-" or is_folder(out):
+        raise UsageError(f"--shard needs a file to write, such as --out clean.parquet; got {out!r}.")
+    folder = Path(work.workdir)
+    keywords = {} if work.memory is None else {"memory": work.memory}
+    about["excel_safe"] = options.output.excel_safe
+    same = {"out": str(Path(out).resolve()), **{name: str(value) for name, value in about.items()}}
+    with Shards(folder, one, run, same) as shards:
+        try:
+            yield Room({**keywords, "workdir": shards}, shards)
+        except Finished:
+            if shards.tasks:
+                run.say(f"done: {one} did {counted(shards.tasks, 'task')}; another one wrote {out}")
+            else:
+                run.say(f"done: {out} was written before; to run again, remove {shards.path}")
+            raise
+        except KeyboardInterrupt:
+            if shards.tasks:
+                run.say(f"run the same command again to go on with the work in {folder}")
+            raise

@@ -2,6 +2,7 @@
 
 Lives here: `errors` (messages and parameter checks), `run` (threads and progress), `arrays` (tasks
 of equal work, and their results), `storage` and `workdir` (large arrays, in memory or in files),
+`shards` and `shared` (the same for processes that share a run),
 `files` (safe creation of files), `stamps` (changes of files), `process` (its start and memory),
 `imports` and `late_pandas` (to import less), `wording`, `words` (word lists in text files),
 `statistics`, `drawing` and `display` (pictures and notebooks).

@@ -59,7 +59,43 @@ class OwnFolder:
             file.flush()
             os.fsync(file.fileno())
         os.replace(f".{name}", name, src_dir_fd=self.place, dst_dir_fd=self.place)
+        self.sync()
+
+    def link(self, part: str, name: str) -> bool:
+        """Give a file its name, unless a file has it already; return whether none had. `part` is gone then.
+
+        To make sure that the name lasts, call `sync` next.
+
+        This needs no locks, so it works on network file systems too. Where files cannot have two names,
+        two processes can both succeed at the same moment, and the later file stays.
+        """
+        try:
+            os.link(part, name, src_dir_fd=self.place, dst_dir_fd=self.place)
+            new = True
+        except FileExistsError:
+            new = os.stat(part, dir_fd=self.place).st_nlink > 1  # NFS can repeat a call of which the answer was lost
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EMLINK):
+                raise
+            new = self.size(name) is None
+            if new:
+                os.replace(part, name, src_dir_fd=self.place, dst_dir_fd=self.place)
+        with suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=self.place)
+        return new
+
+    def sync(self) -> None:
+        """Make sure that the names of files are on disk."""
         os.fsync(self.place)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.place)
+
+    def names(self) -> list[str]:
+        """Return the names of all files."""
+        return os.listdir(self.place)
 
     def hold(self, name: str) -> IO[bytes]:
         """Lock a file, creating it if needed; closing it releases the lock.

@@ -27,6 +27,10 @@ class Planned(Exception):
     """Raised by a run that only wants to know the plan."""
 
 
+class Finished(Exception):
+    """Raised in a run that several processes share, once one of them has written the output."""
+
+
 class Run:
     """One run of a pipeline. A subclass can override `show` to draw progress and `say` to log."""
 

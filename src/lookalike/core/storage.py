@@ -4,7 +4,8 @@ The stages of a run ask a storage for their arrays and do not know which kind it
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,20 @@ class Storage:
         """Return new columns, or those an earlier run began; `most` limits the size of some."""
         return GrowingColumns(kinds, most or {})
 
-    def has(self, name: str) -> bool:
-        """Return whether `made` has these arrays from an earlier run."""
-        return False
-
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """Return the arrays from `make`, or those it made in an earlier run."""
+        return make()
+
+    def made_each(self, names: Sequence[str], make: Callable[[int, Run], Arrays], run: Run) -> Iterator[Arrays]:
+        """Yield the arrays of each name, which `make` makes from its position and a run whose threads it can use.
+
+        Here each is made in one of the threads of `run`. Processes that share the work make some of them
+        each, one after the other, with all threads.
+        """
+        return run.map(lambda at: self.made(names[at], partial(make, at, ONE_THREAD)), range(len(names)))
+
+    def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays from `make`, which are soon made; of processes that share a run, only one makes them."""
         return make()
 
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:

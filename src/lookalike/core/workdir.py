@@ -9,7 +9,7 @@ import mmap
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -61,7 +61,7 @@ class FolderStorage(Storage):
                     f"{self.workdir}: was written by another version of lookalike; remove its folder {RUN}."
                 )
             if noted["grown"] or noted["made"]:
-                self._compare(saved["about"], about)
+                check_same(self.workdir, saved["about"], about)
                 return {"grown": dict(noted["grown"]), "made": dict(noted["made"])}
         except FileNotFoundError:
             pass  # a new run, or one that saved nothing
@@ -74,21 +74,9 @@ class FolderStorage(Storage):
         self._save(MANIFEST, new)
         return new
 
-    def _compare(self, was: dict[str, Any], now: dict[str, Any]) -> None:
-        for name in {**was, **now}:
-            one: Any = was.get(name)
-            other: Any = now.get(name)
-            if one == other:
-                continue
-            what = difference(one, other) if name == "files" else f"{name} was {one} and is now {other}"
-            raise DataError(
-                f"{self.workdir}: holds a different run: {what}; choose another "
-                f"{parameter('workdir')}, or remove the folder."
-            )
-
     def damaged(self) -> DataError:
         """Return the error for files that are not as the run left them."""
-        return DataError(f"{self.workdir}: the files of the run are damaged; remove the folder.")
+        return damaged_in(self.workdir)
 
     def note(self, kind: str, name: str, what: Any) -> None:
         """Record in the manifest, on disk, what has been saved."""
@@ -100,16 +88,9 @@ class FolderStorage(Storage):
         with self.written():
             self.folder.write(name, json.dumps(content).encode())
 
-    @contextmanager
-    def written(self) -> Iterator[None]:
+    def written(self) -> AbstractContextManager[None]:
         """Turn disk errors into one line that says what to do."""
-        try:
-            yield
-        except OSError as error:
-            raise StoreError(
-                f"{self.workdir}: cannot be written: {error.strerror or error}; "
-                "the same command resumes from the files there."
-            ) from error
+        return writing_in(self.workdir)
 
     def noted(self, kind: str, name: str) -> Any:
         """Return what the manifest records under a name, or None."""
@@ -118,9 +99,6 @@ class FolderStorage(Storage):
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
         self._open.append(GrowingFiles(self, name, kinds))
         return self._open[-1]
-
-    def has(self, name: str) -> bool:
-        return self.noted("made", name) is not None
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         there = self.noted("made", name)
@@ -144,9 +122,7 @@ class FolderStorage(Storage):
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
         length = size * np.dtype(dtype).itemsize
         with self.written(), self.folder.open(name, "w+b") as file:
-            if length and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
-            file.truncate(length)
+            allocate(file, length)
             return mapped(file, dtype, [size], "r+")
 
     def close(self) -> None:
@@ -231,15 +207,44 @@ class GrowingFiles(GrowingColumns):
             return tables_in(file) if kind is None else mapped(file, kind)
 
 
-def work_folder(workdir: Path) -> OwnFolder:
+def check_same(workdir: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise an error if a run depends on something else than the earlier one in its folder."""
+    for name in {**was, **now}:
+        one: Any = was.get(name)
+        other: Any = now.get(name)
+        if one == other:
+            continue
+        what = difference(one, other) if name == "files" else f"{name} was {one} and is now {other}"
+        raise DataError(
+            f"{workdir}: holds a different run: {what}; choose another {parameter('workdir')}, or remove the folder."
+        )
+
+
+def damaged_in(workdir: Path) -> DataError:
+    """Return the error for files that are not as the run left them."""
+    return DataError(f"{workdir}: the files of the run are damaged; remove the folder.")
+
+
+@contextmanager
+def writing_in(workdir: Path) -> Iterator[None]:
+    """Turn disk errors into one line that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{workdir}: cannot be written: {error.strerror or error}; the same command resumes from the files there."
+        ) from error
+
+
+def work_folder(workdir: Path, name: str = RUN) -> OwnFolder:
     """Return the folder for the files of a run, creating it if needed."""
     try:
         with suppress(FileExistsError):
             workdir.mkdir(0o700)
-        return OwnFolder(workdir / RUN)
+        return OwnFolder(workdir / name)
     except OSError as error:
         why = error.strerror or error
-        raise DataError(f"{workdir / RUN}: cannot be used as the folder of a run: {why}.") from error
+        raise DataError(f"{workdir / name}: cannot be used as the folder of a run: {why}.") from error
 
 
 def hold(workdir: Path, folder: OwnFolder, name: str) -> IO[bytes]:
@@ -279,14 +284,21 @@ def remove(workdir: Path, folder: OwnFolder) -> None:
         workdir.rmdir()
 
 
+def allocate(file: IO[bytes], length: int) -> None:
+    """Give a file this length, with space on disk."""
+    if length and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
+    file.truncate(length)
+
+
 def write_array(file: IO[bytes], array: np.ndarray) -> None:
     """Write the bytes of an array."""
     if array.size:
         file.write(np.ascontiguousarray(array).data.cast("B"))
 
 
-def mapped(file: IO[bytes], dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
-    """Return a file as an array; writes to it stay in memory, or go to the file with mode "r+".
+def mapped(file: IO[bytes], dtype: Any, shape: list[int] | None = None, mode: Any = "c", start: int = 0) -> np.ndarray:
+    """Return a file, from byte `start` on, as an array; writes to it stay in memory, or go to the file with mode "r+".
 
     The array is writable either way, as kernels are compiled for that type. An empty file cannot be
     mapped and comes back as a new array.
@@ -295,16 +307,20 @@ def mapped(file: IO[bytes], dtype: Any, shape: list[int] | None = None, mode: An
     shape = [os.fstat(file.fileno()).st_size // kind.itemsize] if shape is None else shape
     if 0 in shape:
         return np.zeros(shape, kind)
-    return np.asarray(np.memmap(file, kind, mode, shape=tuple(shape)))
+    return np.asarray(np.memmap(file, kind, mode, start, tuple(shape)))
 
 
 def tables_in(file: IO[bytes]) -> list[pa.Table]:
     """Return the tables of a file that holds Arrow streams one after another."""
-    tables: list[pa.Table] = []
-    if os.fstat(file.fileno()).st_size:  # an empty file cannot be mapped
-        stream = pa.BufferReader(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        while stream.tell() < stream.size():
-            tables.append(pa.ipc.open_stream(stream).read_all())
+    empty = not os.fstat(file.fileno()).st_size  # such a file cannot be mapped
+    return [] if empty else tables_of(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def tables_of(content: Any) -> list[pa.Table]:
+    """Return the tables of Arrow streams one after another."""
+    stream, tables = pa.BufferReader(content), []
+    while stream.tell() < stream.size():
+        tables.append(pa.ipc.open_stream(stream).read_all())
     return tables
 
 

@@ -46,7 +46,8 @@ def table_rows(part: Part) -> int:
 def arrow_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield tasks that check the batches of an IPC file, memory-mapped, or of an IPC stream."""
     with _open(part) as (_, batches):
-        for number, batch in enumerate(batches):
+        first = 0 if part.section is None else part.section.start
+        for number, batch in enumerate(batches, first):
             whole = any(pa.types.is_nested(kind) or pa.types.is_dictionary(kind) for kind in batch.schema.types)
             rows = max(1, len(batch) if whole else rows_for(size, batch.get_total_buffer_size(), len(batch)))
             for start in range(0, len(batch), rows):
@@ -104,10 +105,19 @@ def _open(part: Part) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
         source.seek(0)
         if is_file:
             file = pa.ipc.open_file(source)
-            yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+            wanted = range(file.num_record_batches) if part.section is None else part.section.within()
+            yield file.schema, (file.get_batch(i) for i in wanted)
         else:
             stream = pa.ipc.open_stream(source)
             yield stream.schema, stream
+
+
+def arrow_pieces(part: Part, size: int) -> Iterator[Part]:
+    """Yield an IPC file in pieces of whole batches; a stream can only be read from its beginning."""
+    with _open(part) as (_, batches):
+        if isinstance(batches, pa.RecordBatchReader):
+            return iter([part])
+        return part.cut("batch", [batch.get_total_buffer_size() for batch in batches], size)
 
 
 def rows_for(size: int, stored: int, rows: int) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -173,6 +173,33 @@ class Source(ItemSource):
         for name in self.columns or ():
             if name not in self.column_names() and not any(has_column(part, name) for part in self.parts):
                 one_column(self.column_names(), name, "the input has", " to write")
+
+    def pieces(self, size: int) -> list["Source"]:
+        """Return consecutive pieces of about `size` bytes, which can be read apart; their rows are counted from 0.
+
+        A file that can only be read from its beginning is not cut. All documents of a piece have ids of
+        their own, or none has.
+        """
+        found: list[Source] = []
+        held = size
+        written = cache(self.written_schema)
+        for part in self.parts:
+            cut = FORMATS[part.format].pieces
+            with reading(part):
+                some = list(cut(part, size)) if cut is not None and part.paths else []
+            for one in some or [part]:
+                if held >= size or len(some) > 1 or found[-1].numbers(found[-1].parts[0]) != self.numbers(part):
+                    found.append(copy(self))
+                    found[-1].parts, held = [], 0
+                    found[-1]._end = lambda: None  # type: ignore[method-assign]
+                    found[-1].written_schema = written  # type: ignore[method-assign]
+                found[-1].parts.append(one)
+                held += size if len(some) > 1 else part.stored_size()
+        return found
+
+    def numbers(self, part: Part) -> bool:
+        """Return whether the documents of a part have the numbers of their rows as ids."""
+        return self._columns(part)[1] is None
 
     def with_columns(self, columns: Sequence[str]) -> "Source":
         """Return the same source with other columns in its tables."""
@@ -372,6 +399,7 @@ class Source(ItemSource):
 
     def _schema_of_all(self, part: Part) -> pa.Schema:
         """Return the columns of a part to write, with the types they have in all of its rows."""
+        part = part.section.whole if part.section else part
         keys = self._keys(part)
         if part.format != "jsonl":
             schema = self._schema(part)
@@ -417,6 +445,7 @@ class Source(ItemSource):
 
     def _columns(self, part: Part) -> tuple[str, str | None]:
         """Return the names of the text and id columns; an id of None means the row number."""
+        part = part.section.whole if part.section else part
         if id(part) not in self._chosen:  # each batch asks for them several times
             self._chosen[id(part)] = self._choose_columns(part)
         return self._chosen[id(part)]

@@ -1,7 +1,7 @@
 """Encodes groups of rows in the formats of outputs, in threads: Parquet, Arrow, JSON lines, CSV, TSV.
 
-An encoder takes groups of rows, each a list of tables to put together, and yields the pieces of the
-file in order. Groups do not depend on the threads, so nor do the pieces.
+An encoder takes groups of rows, each a list of tables to put together, encodes each alone, and yields
+the pieces of the file in order. Groups do not depend on the threads, so nor do the pieces.
 """
 
 import io
@@ -9,14 +9,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.run import Run
 from lookalike.io.json_text import as_json, content_of, json_lines
-from lookalike.io.row_groups import encode_group, join_groups
+from lookalike.io.row_groups import EncodedGroup, encode_group, join_groups
 from lookalike.io.tables import is_string
 
 LEVEL = 4  # of gzip: twice as fast as the usual 6, for files up to 5% larger
@@ -30,6 +30,15 @@ Compress = Callable[[Any], bytes]
 TextOf = Callable[[pa.Table, bool], pa.Buffer]  # the text of a table, and whether it is the first
 
 
+class Encoder(NamedTuple):
+    """How groups become a file: each is encoded alone, in any thread or process, and then all are joined in order."""
+
+    one: Callable[[int, Group], Any]  # encodes a group, given its number
+    join: Callable[[Iterator[Any]], Iterator[Piece]]  # makes the file of encoded groups
+    save: Callable[[Any], Piece]  # turns an encoded group into buffers, always as many, to keep it in a file
+    load: Callable[[Piece], Any]  # turns them back
+
+
 def encode(
     kind: str, groups: Iterator[Group], settings: dict[str, str], codec: str | None, run: Run
 ) -> Iterator[Piece]:
@@ -37,9 +46,22 @@ def encode(
 
     Text is compressed with `codec`, which is "gzip", "zstd" or None.
     """
+    schema = pa.schema([])
+    if kind not in TEXTS:
+        first = next(groups, [pa.table({})])
+        schema = pa.concat_tables([table[:0] for table in first], promote_options="default").schema
+        groups = chain([first], groups)
+    encoder = encoder_of(kind, schema, settings, codec)
+    return encoder.join(run.map(lambda task: encoder.one(*task), enumerate(groups)))
+
+
+def encoder_of(kind: str, schema: pa.Schema, settings: dict[str, str], codec: str | None) -> Encoder:
+    """Return the encoder of a kind of file for groups with these columns."""
     if kind in TEXTS:
-        return _texts(TEXTS[kind], groups, None if codec is None else COMPRESS[codec], run)
-    return (_parquet if kind == ".parquet" else _arrow)(groups, settings, run)
+        return _text_encoder(TEXTS[kind], None if codec is None else COMPRESS[codec])
+    ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
+    schema = schema.with_metadata({**(schema.metadata or {}), **ours})
+    return (_parquet_encoder if kind == ".parquet" else _arrow_encoder)(schema)
 
 
 def merged(group: Group) -> pa.Table:
@@ -52,19 +74,32 @@ def merged(group: Group) -> pa.Table:
 # --- Parquet and Arrow ---
 
 
-def _parquet(groups: Iterator[Group], settings: dict[str, str], run: Run) -> Iterator[Piece]:
-    schema, groups = _schema(groups, settings)
-    return join_groups(run.map(lambda group: encode_group(merged(group).cast(schema)), groups))
+def _parquet_encoder(schema: pa.Schema) -> Encoder:
+    def one(number: int, group: Group) -> EncodedGroup:
+        return encode_group(merged(group).cast(schema))
+
+    return Encoder(one, join_groups, EncodedGroup.save, EncodedGroup.load)
 
 
-def _arrow(groups: Iterator[Group], settings: dict[str, str], run: Run) -> Iterator[Piece]:
-    schema, groups = _schema(groups, settings)
-    sink = _Sink()
-    with pa.ipc.new_file(sink, schema) as writer:
-        for table in run.map(lambda group: merged(group).cast(schema), groups):
+def _arrow_encoder(schema: pa.Schema) -> Encoder:
+    def one(number: int, group: Group) -> pa.Table:
+        return merged(group).cast(schema)
+
+    def join(tables: Iterator[pa.Table]) -> Iterator[Piece]:
+        sink = _Sink()
+        with pa.ipc.new_file(sink, schema) as writer:
+            for table in tables:
+                writer.write_table(table)
+                yield sink.taken()
+        yield sink.taken()
+
+    def save(table: pa.Table) -> Piece:
+        kept = pa.BufferOutputStream()
+        with pa.ipc.new_stream(kept, schema) as writer:
             writer.write_table(table)
-            yield sink.taken()
-    yield sink.taken()
+        return [kept.getvalue()]
+
+    return Encoder(one, join, save, lambda piece: pa.ipc.open_stream(piece[0]).read_all())
 
 
 class _Sink(io.RawIOBase):
@@ -91,27 +126,20 @@ class _Sink(io.RawIOBase):
         return pieces
 
 
-def _schema(groups: Iterator[Group], settings: dict[str, str]) -> tuple[pa.Schema, Iterator[Group]]:
-    """Return the columns of the first group, with the settings as metadata, and again all groups."""
-    first = next(groups, [pa.table({})])
-    schema = pa.concat_tables([table[:0] for table in first], promote_options="default").schema
-    ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
-    return schema.with_metadata({**(schema.metadata or {}), **ours}), chain([first], groups)
-
-
 # --- JSON lines, CSV and TSV ---
 
 
-def _texts(text_of: TextOf, groups: Iterator[Group], compress: Compress | None, run: Run) -> Iterator[Piece]:
-    """Yield each group as text; compressed, each is a member or a frame of its own."""
+def _text_encoder(text_of: TextOf, compress: Compress | None) -> Encoder:
+    """Return the encoder of text; compressed, each group is a member or a frame of its own."""
 
-    def piece(task: tuple[int, Group]) -> Piece:
-        number, group = task
+    def one(number: int, group: Group) -> Piece:
         text = text_of(merged(group), number == 0)
         return [text if compress is None else compress(text)]
 
-    pieces = run.map(piece, enumerate(groups))
-    return pieces if compress is None else chain([next(pieces, [compress(b"")])], pieces)
+    def join(pieces: Iterator[Piece]) -> Iterator[Piece]:
+        return pieces if compress is None else chain([next(pieces, [compress(b"")])], pieces)
+
+    return Encoder(one, join, lambda piece: piece, lambda piece: piece)
 
 
 def _gzip(text: Any) -> bytes:

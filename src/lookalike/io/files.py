@@ -50,6 +50,15 @@ def file_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator
         yield partial(_read, replace(part, paths=part.paths[at * some : (at + 1) * some]), size)
 
 
+def file_pieces(part: Part, size: int) -> Iterator[Part]:
+    """Yield the part in pieces of whole files, of about `size` bytes."""
+    stored = [path.stat().st_size for path in part.paths]
+    for piece in part.cut("file", stored, size):
+        assert piece.section is not None
+        paths = part.paths[piece.section.start : piece.section.stop]
+        yield replace(piece, paths=paths)
+
+
 def _together(paths: tuple[Path, ...], size: int) -> Iterator[tuple[Path, ...]]:
     """Yield the paths in groups of FILES files or about `size` bytes."""
     held, start = 0, 0

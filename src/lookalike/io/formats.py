@@ -23,6 +23,9 @@ class Format:
     magic: tuple[bytes, ...] = ()  # first bytes of its files
     rows: Callable[[Part], int] | None = None  # counts the rows of a part without reading it
     spots: Callable[[Part, pa.Schema, int, int], Iterator[Task]] | None = None  # some rows each, from all over a part
+    pieces: Callable[[Part, int], Iterator[Part]] | None = (
+        None  # cuts files of some bytes, so that each can be read alone
+    )
     encoded: bool = False  # text, which can be in any encoding
     cost: float = 3.0  # nanoseconds on one core to read and check a byte of text
     columns: bool = True  # whether its files have columns of their own, though an empty one can lack them
@@ -40,10 +43,15 @@ FORMATS: Mapping[str, Format] = {
         (b"PAR1",),
         rows=parquet.parquet_rows,
         spots=parquet.parquet_spots,
+        pieces=parquet.parquet_pieces,
         cost=1.8,
     ),
     "arrow": Format(
-        arrow.arrow_tasks, arrow.arrow_schema, (".arrow", ".feather", ".ipc"), (b"ARROW1", b"\xff\xff\xff\xff")
+        arrow.arrow_tasks,
+        arrow.arrow_schema,
+        (".arrow", ".feather", ".ipc"),
+        (b"ARROW1", b"\xff\xff\xff\xff"),
+        pieces=arrow.arrow_pieces,
     ),
     "jsonl": Format(
         jsonl.json_tasks,
@@ -52,6 +60,7 @@ FORMATS: Mapping[str, Format] = {
         (b"{",),
         encoded=True,
         spots=jsonl.json_spots,
+        pieces=jsonl.json_pieces,
     ),
     "csv": Format(csv.csv_tasks, csv.csv_schema, (".csv",), encoded=True),
     "tsv": Format(csv.csv_tasks, csv.csv_schema, (".tsv",), encoded=True),
@@ -65,7 +74,13 @@ FORMATS: Mapping[str, Format] = {
     ),
     "warc": Format(warc.warc_tasks, warc.warc_schema, (".warc", ".wet"), (b"WARC/",)),
     "text": Format(
-        lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False, spots=lines.line_spots
+        lines.line_tasks,
+        lines.lines_schema,
+        (".txt",),
+        encoded=True,
+        columns=False,
+        spots=lines.line_spots,
+        pieces=lines.line_pieces,
     ),
     "files": Format(
         files.file_tasks,
@@ -74,6 +89,7 @@ FORMATS: Mapping[str, Format] = {
         columns=False,
         rows=files.files_rows,
         spots=files.file_spots,
+        pieces=files.file_pieces,
         cost=4.0,
     ),
     "table": Format(arrow.table_tasks, arrow.table_schema, rows=arrow.table_rows, spots=arrow.table_spots, cost=0.6),

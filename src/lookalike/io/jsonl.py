@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.lines import line_blocks, range_blocks, with_line_feeds
+from lookalike.io.lines import line_blocks, line_pieces, range_blocks, with_line_feeds
 from lookalike.io.part import BOM, Block, Part, Task
 from lookalike.kernels.lines import BLANK, OTHER, line_ends, line_kinds
 
@@ -77,11 +77,21 @@ def json_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
 
 def json_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
     """Yield tasks that read lines from all over a part; none for an array, which is read whole."""
-    with part.open() as stream:
-        if stream.read(HEAD).removeprefix(BOM).lstrip().startswith(b"["):
-            return
+    if begins_array(part):
+        return
     for block in range_blocks(part, size, longest_line(part), count):
         yield partial(_read_block, block, schema, longest_line(part))
+
+
+def json_pieces(part: Part, size: int) -> Iterator[Part]:
+    """Yield JSON lines in pieces of `size` bytes; an array is not cut."""
+    return iter([part]) if begins_array(part) else line_pieces(part, size)
+
+
+def begins_array(part: Part) -> bool:
+    """Return whether a file seems to be one JSON array."""
+    with part.open() as stream:
+        return bool(stream.read(HEAD).removeprefix(BOM).lstrip().startswith(b"["))
 
 
 def _read_block(read: Callable[[], bytes], schema: pa.Schema, longest: int) -> list[Block]:
@@ -127,10 +137,8 @@ def _element_blocks(elements: list[bytes], size: int) -> Iterator[bytes]:
 
 def _array(part: Part) -> list[bytes] | None:
     """Return the elements of a file that is one JSON array, each as a line; None for other files."""
-    with part.open() as stream:
-        start = stream.read(HEAD)
-        if not start.removeprefix(BOM).lstrip().startswith(b"["):
-            return None
+    if part.section is not None or not begins_array(part):
+        return None
     text = part.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
     decoder, at = json.JSONDecoder(), _next(text, _next(text, 0) + 1)
     elements: list[bytes] = []

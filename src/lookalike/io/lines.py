@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.io.part import BOM, Block, Part, Task, evenly, read_start
+from lookalike.io.part import BOM, Block, Part, Section, Task, evenly, read_start
 from lookalike.kernels.lines import line_ends
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
@@ -44,8 +44,9 @@ def line_blocks(part: Part, size: int, longest: int) -> Iterator[Callable[[], by
     if not part.is_plain():
         yield from (partial(bytes, block) for block in blocks(part, size, longest))
         return
-    for start in range(0, part.stored_size(), size):
-        yield partial(lines_between, part.paths[0], start, start + size, longest)
+    section = Section(part, 0, part.stored_size()) if part.section is None else part.section
+    for start in section.within(size):
+        yield partial(lines_between, part.paths[0], start, min(start + size, section.stop), longest)
 
 
 def lines_between(path: Path, start: int, stop: int, longest: int) -> bytes:
@@ -63,6 +64,16 @@ def lines_between(path: Path, start: int, stop: int, longest: int) -> bytes:
             parts.append(more[: more.find(b"\n") + 1] or more)
             held += len(parts[-1])
     return b"".join(parts).removeprefix(BOM if start == 0 else b"")
+
+
+def line_pieces(part: Part, size: int) -> Iterator[Part]:
+    """Yield a plain file in pieces of `size` bytes, each with the lines that begin there; others are not cut."""
+    if not part.is_plain():
+        yield part
+        return
+    stored = part.stored_size()
+    for start in range(0, stored, size):
+        yield part.piece("byte", start, min(start + size, stored))
 
 
 def range_blocks(part: Part, size: int, longest: int, count: int) -> Iterator[Callable[[], bytes]]:

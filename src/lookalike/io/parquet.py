@@ -20,7 +20,8 @@ def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield tasks that read the columns of the schema, with those from the folders' names."""
     with _opened(part, schema) as (file, columns, wanted):
         have = file.schema_arrow.names
-        for group in range(file.metadata.num_row_groups):
+        groups = file.metadata.num_row_groups
+        for group in range(groups) if part.section is None else part.section.within():
             pages = row_group(part, file, group, wanted)
             if pages is None and file.metadata.row_group(group).total_byte_size <= WHOLE:
                 yield partial(_whole_group, part, file.metadata, group, wanted, columns, schema, size)
@@ -41,6 +42,20 @@ def parquet_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Itera
             runs = list(pages.runs(size))
             for at in evenly(len(runs), max(1, count // groups)):
                 yield partial(_run, part, pages, runs[at], file.schema_arrow.names, schema, size, alone=True)
+
+
+def parquet_pieces(part: Part, size: int) -> Iterator[Part]:
+    """Yield the part in pieces of whole row groups."""
+    import pyarrow.parquet as pq
+
+    meta = pq.read_metadata(part.raw())
+    stored = (_stored(meta.row_group(group)) for group in range(meta.num_row_groups))
+    return part.cut("row group", stored, size)
+
+
+def _stored(group: Any) -> int:
+    """Return how many bytes a row group has in the file."""
+    return sum(group.column(at).total_compressed_size for at in range(group.num_columns))
 
 
 @contextmanager

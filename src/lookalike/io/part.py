@@ -1,8 +1,9 @@
 """Defines the part, one input to read, and the block, some rows read from it."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b, file_digest
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
@@ -24,6 +25,18 @@ WHOLE = 256 << 20  # bytes up to which anything is decompressed as a whole
 RATIO = 500  # the most that anything larger can be compressed
 
 
+class Section(NamedTuple):
+    """A piece of a part: a range of its bytes, row groups or batches."""
+
+    whole: "Part"
+    start: int
+    stop: int
+
+    def within(self, step: int = 1) -> range:
+        """Return the range, in steps."""
+        return range(self.start, self.stop, step)
+
+
 @dataclass(frozen=True)
 class Part:
     """One input: its name for messages, its format, and its files, bytes or table."""
@@ -41,6 +54,21 @@ class Part:
     most: int = DOCUMENT_BYTES  # bytes of a document; longer lines and files are faulty
     partition: tuple[tuple[str, int | str | None], ...] = ()  # constant columns, from the names of its folders
     table: str = ""  # the name of the table to read, of a database
+    section: Section | None = None  # what to read of its only file, if not all
+
+    def cut(self, what: str, sizes: Iterable[int], size: int) -> Iterator["Part"]:
+        """Yield the part in pieces of about `size`, given the sizes of what it can be cut between, and their name."""
+        ends = [0, *accumulate(sizes)]
+        start = 0
+        for at in range(1, len(ends)):
+            if ends[at] - ends[start] >= size or at == len(ends) - 1:
+                yield self.piece(what, start, at)
+                start = at
+
+    def piece(self, what: str, start: int, stop: int) -> "Part":
+        """Return a piece of the part, whose name says where it begins."""
+        name = f"{self.name} from {what} {start:,}" if start else self.name
+        return replace(self, name=name, section=Section(self, start, stop))
 
     def open(self) -> pa.NativeFile:
         """Open a stream of the part's bytes, decompressed and converted to UTF-8.

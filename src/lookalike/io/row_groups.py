@@ -25,6 +25,16 @@ class EncodedGroup(NamedTuple):
     pages: pa.Buffer
     footer: Fields
 
+    def save(self) -> list[Any]:
+        """Return its bytes in two buffers."""
+        return [self.pages, write_struct(self.footer)]
+
+    @classmethod
+    def load(cls, kept: list[Any]) -> "EncodedGroup":
+        """Return the row group that has these bytes."""
+        pages, footer = kept
+        return cls(pages, read_struct(bytes(footer), 0)[0])
+
 
 def encode_group(table: pa.Table) -> EncodedGroup:
     """Encode and compress a table as one row group; without rows, it can also have no pages."""

@@ -83,6 +83,7 @@ class ItemSource:
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) or is_iterated(inputs) else inputs
         if not isinstance(given, Iterable) or isinstance(given, bytes):
             raise UsageError(f"inputs must be paths or Arrow tables; got {type(inputs).__name__}.")
+        self.rows_before = 0  # of a piece of a larger source: how many rows that one has before it
         self._schemas: dict[int, pa.Schema] = {}
         self.parts = self._find(list(given))
         if not self.parts:
@@ -173,7 +174,7 @@ class ItemSource:
                 lines = None if lines is None else lines.take(pa.array(good))
             return Checked(table, numbers, faults, rows, lines, make(table))
 
-        before, start = self.rows_read, 0
+        before, start = self.rows_before + self.rows_read, 0
         tasks = FORMATS[part.format].tasks(part, schema, self.batch_bytes)
         blocks = chain.from_iterable(run.map(lambda task: list(task()), tasks))
         for some in run.map(check, blocks):
@@ -198,6 +199,7 @@ class ItemSource:
 
     def _columns_of(self, part: Part, asked: Sequence[str] = ()) -> pa.Schema:
         """Return the columns of a part with plain types; for an empty file, those in `asked`."""
+        part = part.section.whole if part.section else part
         if id(part) not in self._schemas:
             with reading(part):
                 schema = FORMATS[part.format].schema(part)

@@ -121,12 +121,8 @@ def writing_kept(
     run: Run | None = None,
 ) -> Iterator[None]:
     """Like `writing`, for tables with masks of the rows to keep."""
-    shown = _shown(path, excel_safe)
-
-    def kept(batch: tuple[pa.Table, np.ndarray]) -> pa.Table:
-        return shown(batch[0].filter(pa.array(batch[1])))
-
-    with _writing(batches, kept, path, kind_of(path), settings, run):
+    layout = layout_of_kept(path, False, excel_safe)
+    with _writing(batches, layout.prepare, path, layout.kind, settings, run):
         yield
 
 
@@ -135,12 +131,29 @@ def writing_lines(
     batches: Iterable[tuple[pa.LargeBinaryArray, np.ndarray]], path: str, run: Run | None = None
 ) -> Iterator[None]:
     """Like `writing_kept`, for lines of JSON, which have line feeds and are written as they are."""
-
-    def kept(batch: tuple[pa.LargeBinaryArray, np.ndarray]) -> pa.Table:
-        return pa.table({"line": batch[0].filter(pa.array(batch[1]))})
-
-    with _writing(batches, kept, path, LINES, {}, run):
+    layout = layout_of_kept(path, True)
+    with _writing(batches, layout.prepare, path, layout.kind, {}, run):
         yield
+
+
+class Layout(NamedTuple):
+    """How batches become the rows of a file, and these the groups that are encoded."""
+
+    kind: str
+    prepare: Prepare
+
+    @property
+    def size(self) -> int:
+        """The bytes of strings that fill a group."""
+        return GROUP_BYTES if self.kind in (".parquet", ".arrow") else TEXT_BYTES
+
+
+def layout_of_kept(path: str, lines: bool, excel_safe: bool = False) -> Layout:
+    """Return the layout of a file of the rows that masks keep, of tables or of lines of JSON."""
+    if lines:
+        return Layout(LINES, lambda batch: pa.table({"line": batch[0].filter(pa.array(batch[1]))}))
+    shown = _shown(path, excel_safe)
+    return Layout(kind_of(path) or "", lambda batch: shown(batch[0].filter(pa.array(batch[1]))))
 
 
 @contextmanager
@@ -149,16 +162,22 @@ def _writing(
 ) -> Iterator[None]:
     check_output(path)
     run = run or Run(1)
-    size = GROUP_BYTES if kind in (".parquet", ".arrow") else TEXT_BYTES
+    size = Layout(kind or "", prepare).size
+    groups = regroup(run.map(lambda batch: weighed(prepare(batch)), batches), GROUP, size)
+    with writing_pieces(lambda: encode(kind or "", groups, settings, codec_of(path), run), path, run):
+        yield
+
+
+@contextmanager
+def writing_pieces(pieces: Callable[[], Iterable[Piece]], path: str, run: Run) -> Iterator[None]:
+    """Write a file of these pieces, and move it into place if the `with` block succeeds."""
     with replacing(path) as file:
         with _explained(path):
-            groups = regroup(run.map(lambda batch: weighed(prepare(batch)), batches), GROUP, size)
-            pieces = encode(kind or "", groups, settings, codec_of(path), run)
             if path == "-":
-                for part in chain.from_iterable(pieces):
+                for part in chain.from_iterable(pieces()):
                     _write_all(file, part)
             else:
-                for _ in run.map(lambda task: _put(file, *task), _placed(pieces)):
+                for _ in run.map(lambda task: _put(file, *task), _placed(pieces())):
                     pass
         yield
 
@@ -264,6 +283,20 @@ def regroup(batches: Iterable[Weighed], rows: int, size: int) -> Iterator[Group]
                 waiting, count, filled, given = [], 0, 0, given + 1
     if count or (waiting and not given):
         yield waiting
+
+
+def group_ends(weights: np.ndarray, size: int, rows: int = GROUP) -> np.ndarray:
+    """Return where `regroup` ends the groups of rows with these weights, whose columns all have one type each.
+
+    >>> group_ends(np.array([3, 3, 9, 1, 1, 1]), 8, 2)
+    array([2, 3, 5, 6])
+    """
+    sums, ends = np.concatenate(([0], np.cumsum(weights))), [0]
+    while ends[-1] < len(weights):
+        start = ends[-1]
+        most = sums[start + 1 : start + rows + 1]
+        ends.append(start + min(len(most), int(np.searchsorted(most, sums[start] + size)) + 1))
+    return np.array(ends[1:], np.int64)
 
 
 def _joins(one: pa.Table, other: pa.Table) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError, TooManyPairs, argument
 from lookalike.core.run import Run
-from lookalike.core.storage import Storage
+from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sides import Sides
 from lookalike.measures.table import BANDED
 from lookalike.results import Holder
@@ -85,8 +85,13 @@ class Search(Holder):
     def identical(self, order: np.ndarray | None = None) -> Groups:
         """Group identical items; the first one in `order`, or in the collection, is the head."""
         with self.run.stage("identical"):
-            first = self.live if order is None else order
-            return group_identical(self.contents, first, self.sides, self.storage.memory, self.run)
+            items = self.live if order is None else order
+
+            def group() -> Arrays:
+                found = group_identical(self.contents, items, self.sides, self.storage.memory, self.run)
+                return found.first, found.heads
+
+            return Groups(*self.storage.once("identical", group))
 
     def order(self, keep: Keeping) -> np.ndarray:
         """Return the items that can be similar to another, in the order in which to keep them."""

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import ONE_THREAD, Run, slices
-from lookalike.core.storage import Kinds, Storage
+from lookalike.core.shared import SharedStorage
+from lookalike.core.storage import IN_MEMORY, Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.families import WeightedMinHash
 from lookalike.io.documents import Source
@@ -37,6 +38,7 @@ from lookalike.search.joins import element_ranks
 from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
 from lookalike.search.sampling import Sample, expected_effort, take_sample
+from lookalike.search.sharing import sketch_in_pieces
 from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
@@ -163,14 +165,15 @@ def take_in_texts(
     if plan.exact and not plan.row.moves:
         joined = (0,) if plan.posts else (0, 1)
     chunks: list[Chunk] = []
-    grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
-    done = grown.done
-    if done:
-        run.say(f"resuming: {counted(done, 'document')} already read")
     if storage.memory is not None and PER_ITEM * items > storage.memory:
         needed = f"{PER_ITEM} bytes of memory each, {PER_ITEM * items / 1e9:,.1f} GB in all"
         run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
-    with run.stage("read and sketch", items) as tick:
+
+    def grow() -> list[Any]:
+        grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
+        done = grown.done
+        if done:
+            run.say(f"resuming: {counted(done, 'document')} already read")
         tick(done)
         batches = iter(()) if grown.complete else _placed(_without(tables(), done), done)
         for side, table, some, made in run.map(work, batches):
@@ -179,7 +182,15 @@ def take_in_texts(
             grown.append(done, [*made, *ids])
             chunks.extend(some if storage.held else [])
             tick(len(table))
-        counts, lengths, contents, new, *rest = grown.finish(run)
+        return grown.finish(run)
+
+    def share() -> list[Any]:
+        assert isinstance(storage, SharedStorage)
+        storage.shards.agree("plan", plan.settings())
+        return sketch_in_pieces(sources[0], _kinds(plan), lambda table: work((0, 0, table))[3], run, storage, tick)
+
+    with run.stage("read and sketch", items) as tick:
+        counts, lengths, contents, new, *rest = share() if isinstance(storage, SharedStorage) else grow()
         if grouping is not None:
             grouping.check(len(counts))
         contents = contents.reshape(-1, 2)
@@ -188,7 +199,8 @@ def take_in_texts(
             known = first_of(contents, new)
             run.each(lambda column: _copy_rows(column, known, ~new), [counts, *keys])
     ids = [
-        unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
+        unique_ids([table["id"] for table in tables if len(table)], "Source", run, storage)
+        for tables in rest[-len(sources) :]
     ]
     ways = (shingles, weighing, grouping)
     maker: Maker = TextSets(chunks, *ways) if storage.held else SourceSets(sources, list(map(len, ids)), *ways)
@@ -486,6 +498,10 @@ class SourceSets(Maker):
         self.sources, self.sizes = sources, sizes
         self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
 
+    def of(self, source: Source) -> "SourceSets":
+        """Return a maker of the same sets of the texts of another source."""
+        return SourceSets(source, self.shingles, self.weighing, self.grouping)
+
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         before = 0
         for source, size in zip(self.sources, self.sizes, strict=True):
@@ -563,7 +579,9 @@ def _hashed_shingles(shingles: Shingles, text: str) -> tuple[list[str], np.ndarr
     return shingles.in_order(text), hashes
 
 
-def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) -> pa.Array:
+def unique_ids(
+    ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD, storage: Storage = IN_MEMORY
+) -> pa.Array:
     """Return all ids in one array; a repeated id is an error, since results name items by id.
 
     In Python, `of` names the class that has the parameter `id`: see `argument`.
@@ -573,8 +591,9 @@ def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) 
         ids = [array.cast(pa.string()) for array in ids]
     chunks = [chunk for array in ids for chunk in array.chunks]
     whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
-    twice = repeated(whole, run)
-    if twice is not None:
+    (found,) = storage.once("repeated", lambda: (repeated(whole, run),))
+    if len(found):
+        twice = int(found[0])
         raise DataError(
             f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
             f"Name another column with {argument('id', of=of)}, or number the rows with {argument('id', '-', of)}."
@@ -582,13 +601,14 @@ def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) 
     return whole
 
 
-def repeated(ids: pa.Array, run: Run = ONE_THREAD) -> int | None:
-    """Return the position of a repeated id, if any; sorted numbers or hashes take little memory."""
+def repeated(ids: pa.Array, run: Run = ONE_THREAD) -> np.ndarray:
+    """Return the position of a repeated id, if there is one; sorted numbers or hashes take little memory."""
+    none = np.empty(0, np.int64)
     if pa.types.is_integer(ids.type):
         keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
         order = np.sort(keys)
         same = order[1:][order[1:] == order[:-1]]
-        return None if not len(same) else int(np.flatnonzero(keys == same[0])[1])
+        return np.flatnonzero(keys == same[0])[1:2] if len(same) else none
     texts = ids.cast(pa.large_string())
     parts = (texts.slice(part.start, part.stop - part.start) for part in slices(len(texts), SLICE))
     keys = np.concatenate([np.empty(0, np.uint64), *run.map(hash_texts, parts)])
@@ -598,9 +618,9 @@ def repeated(ids: pa.Array, run: Run = ONE_THREAD) -> int | None:
         for place in np.flatnonzero(keys == key).tolist():
             text = texts[place].as_py()
             if text in seen:
-                return place
+                return np.array([place])
             seen.add(text)
-    return None
+    return none
 
 
 def _kinds(plan: Plan) -> Kinds:

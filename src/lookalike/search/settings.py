@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from lookalike.core.errors import LARGEST_SEED, UsageError, choice, parameter, share, whole
 from lookalike.core.run import Run
+from lookalike.core.shards import Shards
 from lookalike.devices.base import Device
 from lookalike.devices.opening import NAMES as DEVICES
 from lookalike.items.shingles import Shingles
@@ -36,7 +37,7 @@ class Settings:
     seed: int = 1
     audit: int = 0
     memory: str | int | None = None
-    workdir: str | Path | None = None
+    workdir: str | Path | Shards | None = None
     run: Run = field(default_factory=Run)
     max_pairs: int = MAX_PAIRS
     device: str | Device = "auto"  # or "cpu" or "cuda": what compares vectors and bits

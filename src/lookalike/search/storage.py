@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError, StoreError, UsageError, argument, parameter, remedy
+from lookalike.core.shards import Shards
+from lookalike.core.shared import SharedStorage
 from lookalike.core.stamps import stamps
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
@@ -33,7 +35,9 @@ def storage_for(items: list[Any], settings: Settings) -> Iterator[Storage]:
 
 
 @contextmanager
-def open_storage(about: dict[str, Any], memory: str | int | None, workdir: str | Path | None) -> Iterator[Storage]:
+def open_storage(
+    about: dict[str, Any], memory: str | int | None, workdir: str | Path | Shards | None
+) -> Iterator[Storage]:
     """Open a storage in files if one of both is given, else in memory; `about` is what the run depends on."""
     if memory is None and workdir is None:
         yield Storage()
@@ -43,6 +47,10 @@ def open_storage(about: dict[str, Any], memory: str | int | None, workdir: str |
             workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
         size = parse_memory("2GB" if memory is None else memory)
         about = {"version": __version__, **about}
+        if isinstance(workdir, Shards):
+            workdir.begin(about)
+            yield SharedStorage(workdir, size)
+            return
         yield opened.enter_context(FolderStorage(Path(workdir), about, size))
 
 
@@ -66,6 +74,10 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")
         raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1, not {exact}.")
+    if isinstance(settings.workdir, Shards):
+        for name in ("within", "across", "audit"):
+            if getattr(settings, name):
+                raise UsageError(f"{parameter(name)} cannot be used with {parameter('shard')}.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
         "files": [stamp for side in files for stamp in side],
@@ -99,7 +111,7 @@ def about_groups(given: Any) -> str | None:
     return given if given is None or isinstance(given, str) else digest(given)
 
 
-def source_files(source: Any, workdir: str | Path | None) -> Any:
+def source_files(source: Any, workdir: str | Path | Shards | None) -> Any:
     """Return the stamps of the files of a source; raise an error if it has none.
 
     A data set that is iterated needs none, but cannot have a working folder.

@@ -1,12 +1,10 @@
 """Verify candidates: compute the true measure of the actual sets, in exact arithmetic."""
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import chain, islice
 
 import numpy as np
 
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.statistics import wilson
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
@@ -53,20 +51,15 @@ def verify_bands(
                 raise too_many(total, limit)
         return *_join(found), candidates
 
-    left_to_do = [band for band in bands if not storage.has(f"pairs{band}")]
-    cut = run.map(partial(buckets.parts, pairs=PAIRS), left_to_do)
-    parts = dict(zip(left_to_do, cut, strict=True))
-    verified = run.map(verify, chain.from_iterable(parts.values()))
-
-    def joined(band: int) -> Arrays:
-        found = list(islice(verified, len(parts[band])))
+    def joined(band: int, _: Run) -> Arrays:
+        found = list(run.map(verify, buckets.parts(band, PAIRS)))
         return *_join([one[:3] for one in found]), np.array([sum(one[3] for one in found)])
 
     found, total = [], 0
     with run.stage("verify", len(bands)) as tick:
-        for band in bands:
-            found.append(storage.made(f"pairs{band}", partial(joined, band)))
-            total += len(found[-1][0])
+        for one in storage.made_each([f"pairs{band}" for band in bands], joined, ONE_THREAD):
+            found.append(one)
+            total += len(one[0])
             if total > limit:
                 raise too_many(total, limit)
             tick(1)

@@ -86,12 +86,13 @@ class Buckets:
 def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storage: Storage) -> Buckets:
     """Sort the keys of the items `heads` in each band; equal keys other than EMPTY are a bucket."""
 
-    def work(band: int) -> Arrays:
-        return storage.made(f"buckets{band}", lambda: in_buckets(keys[band][heads], storage.memory))
+    def work(band: int, run: Run) -> Arrays:
+        return in_buckets(keys[band][heads], storage.memory, run)
 
+    bands = range(len(keys))
     found = []
     with run.stage("buckets", len(keys)) as tick:
-        for bucket in run.map(work, range(len(keys))):
+        for bucket in storage.made_each([f"buckets{band}" for band in bands], work, run):
             found.append(bucket)
             tick(1)
         crowded = np.zeros(len(heads), np.bool_)
@@ -103,12 +104,11 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
         numbers = np.flatnonzero(crowded)
         anew = np.cumsum(crowded) - 1
 
-        def renumber(band: int) -> tuple[np.ndarray, np.ndarray]:
-            indptr, inside = found[band]
-            (items,) = storage.made(f"members{band}", lambda: (anew[inside],))
-            return indptr, items
+        def renumber(band: int, run: Run) -> Arrays:
+            return (anew[found[band][1]],)
 
-        renumbered = list(run.map(renumber, range(len(keys))))
+        members_of = storage.made_each([f"members{band}" for band in bands], renumber, run)
+        renumbered = [(indptr, items) for (indptr, _), (items,) in zip(found, members_of, strict=True)]
 
     def make_keys() -> np.ndarray:
         rows = heads[numbers]

@@ -144,8 +144,10 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
 
 def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) -> None:
     """Raise an error if both outputs are the same file."""
+    from lookalike.io.inputs import same_place
+
     out = options.output.out
-    if removed is not None and Path(removed).absolute() == Path(out).absolute():
+    if removed is not None and same_place(removed, out):
         raise UsageError(f"--out and --removed must be different files; got {out!r} twice.")
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.io.part import Part, check_ratio
+from lookalike.io.remote import RemotePath
 from lookalike.io.thrift import read_struct
 
 DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
@@ -106,11 +107,24 @@ class _Bytes:
         return self.block[at : at + stop - first] if isinstance(place, slice) else self.block[at]
 
 
-def pages_of(content: Any, column: Any) -> Iterator[Page]:
-    """Yield the pages of a column, given the bytes of the file and the column's metadata."""
-    at = column.data_page_offset
+def expect(part: Part, column: Any) -> None:
+    """Begin to fetch a column of a row group of a remote file, given the column's metadata."""
+    if part.paths and isinstance(part.paths[0], RemotePath):
+        start = _start(column)
+        part.paths[0].expect(start, start + column.total_compressed_size)
+
+
+def _start(column: Any) -> int:
+    """Return where the pages of a column begin."""
+    at: int = column.data_page_offset
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:
         at = column.dictionary_page_offset
+    return at
+
+
+def pages_of(content: Any, column: Any) -> Iterator[Page]:
+    """Yield the pages of a column, given the bytes of the file and the column's metadata."""
+    at = _start(column)
     end = at + column.total_compressed_size
     while at < end:
         fields, body = read_struct(content, at)

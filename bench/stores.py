@@ -57,7 +57,8 @@ def running_store(folder: Path | None = None) -> Iterator[int]:
     program = shutil.which("weed") or str(Path(sys.executable).parent / "weed")
     command = [
         program, "server", f"-dir={place}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-volume.max=500",
-        "-master.volumeSizeLimitMB=1024", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={place / 'identities.json'}",
+        "-master.volumeSizeLimitMB=1024", "-s3.port.iceberg=0", "-s3.port.lance=0",
+        f"-s3.config={place / 'identities.json'}",
         *(f"-{name}.port={port}" for name, port in ports.items()), *grpc,
     ]  # fmt: skip
     log = (place / "log").open("wb")

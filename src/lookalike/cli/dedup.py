@@ -109,8 +109,11 @@ def dedup(
 def is_index(path: str) -> bool:
     """Return whether a path given as --against is an index, or if nothing is there, looks like the name of one."""
     from lookalike.index.store import has_store
+    from lookalike.io.remote import is_remote
 
     place = Path(path)
+    if is_remote(path):
+        return place.suffix == ".index"  # which is an error, as an index is on a local disk
     return has_store(place) or (place.suffix in ("", ".index") and not place.exists())
 
 

@@ -83,7 +83,7 @@ def find_parts(
         elif _is_glob(path := place_of(given)) or path.is_dir():
             parts.extend(_expand(path, format, suffixes, html))
         elif not path.exists():
-            raise DataError(f"{path}: no such file or folder.")
+            raise DataError(f"{path}: {path.missing() if isinstance(path, RemotePath) else 'no such file or folder'}.")
         else:
             kind = format or format_of(path, suffixes)
             if kind is None and format_of(path, VECTOR_SUFFIXES):

@@ -1,17 +1,15 @@
 """Files of object stores and web servers: s3://, gs://, az://, hf://, https:// and what else fsspec knows.
 
 A `RemotePath` is a Path, so that readers need not know where a file is: they ask for its name, its
-size, and its bytes by place. fsspec asks the servers; requests that fail are repeated here.
+size, and its bytes by place. Formats that need a file on disk get a copy.
 """
 
 import atexit
 import glob
 import os
-import random
 import re
 import secrets
 import stat
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cache, partial
@@ -19,40 +17,16 @@ from hashlib import blake2b
 from pathlib import Path, PosixPath
 from tempfile import gettempdir
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
-from lookalike.core.errors import DataError, UsageError, missing_package
+from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import folder_beside
+from lookalike.io.asking import PACKAGES, WEB, NoRanges, Result, ask, changed, shown, system_of
 from lookalike.io.ranges import RUN, Ranges, RemoteFile
 
-PACKAGES = {  # what fsspec needs for an address
-    **dict.fromkeys(("s3", "s3a"), "s3fs"),
-    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
-    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
-    "hf": "huggingface_hub",
-    **dict.fromkeys(("http", "https"), "aiohttp"),
-}
-INSTALL = "'lookalike[remote]'"
-WEB = ("http", "https")  # servers without folders, which can only be read
-CREDENTIALS = {
-    "s3fs": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile; FSSPEC_S3_ANON=true reads public buckets",
-    "gcsfs": "run `gcloud auth application-default login` or set GOOGLE_APPLICATION_CREDENTIALS",
-    "adlfs": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-    "huggingface_hub": "run `hf auth login` or set HF_TOKEN",
-}
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-WRITTEN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]+://[^\s'\"<>)]+", re.I)  # in a message
-TRIES = 6  # of a request, besides those of the packages themselves
-WAIT, LONGEST_WAIT = 0.2, 10.0  # seconds before the second try, which double, up to the second number
-AGAIN = (408, 425, 429)  # codes of errors on the side of the caller after which a request can succeed
 MARKS = ("ETag", "etag", "generation", "md5Hash", "content_md5", "blob_id")  # that a store gives each content
 DATES = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
-
-Result = TypeVar("Result")
-
-
-class Unreachable(DataError):
-    """A remote file cannot be read or written, for a reason that is not in the file."""
 
 
 def is_remote(given: Any) -> bool:
@@ -90,20 +64,6 @@ def must_be_local(given: str | os.PathLike[str], what: str) -> None:
     """Raise an error for an address where only a file or folder on disk can be."""
     if is_remote(given):
         raise UsageError(f"{shown(str(given))}: {what} must be on a local disk.")
-
-
-def shown(address: str) -> str:
-    """Return an address without what can be secret: its query, and the name and password of a user.
-
-    >>> shown("https://me:secret@example.org/pages.parquet?signature=secret")
-    'https://example.org/pages.parquet'
-    """
-    scheme, mark, rest = address.partition("://")
-    if scheme.lower() in WEB:
-        rest = re.split(r"[?#]", rest, maxsplit=1)[0]
-    host, slash, key = rest.partition("/")
-    host = host.rpartition("@")[2] if scheme.lower() in WEB or ":" in host else host
-    return f"{scheme}{mark}{host}{slash}{key}"
 
 
 class RemotePath(PosixPath):
@@ -146,7 +106,7 @@ class RemotePath(PosixPath):
     def system(self) -> tuple[Any, str]:
         """Return the file system of fsspec, and the name there."""
         if self._found is None:
-            self._found = self.ask(lambda: _system(self.address or str(self), self.scheme))
+            self._found = self.ask(lambda: system_of(self.address or str(self), self.scheme))
         return self._found
 
     def about(self) -> dict[str, Any]:
@@ -158,8 +118,18 @@ class RemotePath(PosixPath):
     def _look(self) -> dict[str, Any]:
         system, name = self.system()
         system.invalidate_cache()
-        found: dict[str, Any] = self.ask(lambda: system.info(name))
+        try:
+            found: dict[str, Any] = self.ask(lambda: system.info(name))
+        except FileNotFoundError:
+            raise FileNotFoundError(2, self.missing()) from None
         return found
+
+    def missing(self) -> str:
+        """Return what is not there: a bucket, or a file or folder in it."""
+        bucket = RemotePath.at(f"{self.scheme}://{self.parts[1]}")
+        if self.scheme in (*WEB, "hf") or (len(self.parts) > 2 and bucket.exists()):
+            return "no such file or folder"
+        return f"there is no bucket {self.parts[1]}"
 
     def version(self) -> str:
         """Return what stands for the content: its size, and its ETag or date."""
@@ -172,10 +142,7 @@ class RemotePath(PosixPath):
         except FileNotFoundError:
             now = ""
         if now != self.version():
-            raise self._changed()
-
-    def _changed(self) -> DataError:
-        return Unreachable(f"{self}: has changed while it was being read; run again when nobody writes it.")
+            raise changed(str(self))
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         about = self.about()
@@ -183,9 +150,9 @@ class RemotePath(PosixPath):
         if about.get("size") is None and not folder:  # a server can say how much there is only by sending it
             self.local()
             about = self.about()
-        changed = int.from_bytes(blake2b(self.version().encode(), digest_size=7).digest())
+        date = int.from_bytes(blake2b(self.version().encode(), digest_size=7).digest())
         kind = stat.S_IFDIR if folder else stat.S_IFREG
-        return os.stat_result((kind, 0, 0, 1, 0, 0, about["size"] or 0, 0, 0, 0), {"st_mtime_ns": changed})
+        return os.stat_result((kind, 0, 0, 1, 0, 0, about["size"] or 0, 0, 0, 0), {"st_mtime_ns": date})
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:
         try:
@@ -243,7 +210,7 @@ class RemotePath(PosixPath):
         try:
             if self._copy is None:
                 return self.ask(lambda: self._ranged(start, stop))
-        except _NoRanges:
+        except NoRanges:
             pass
         with self.local().open("rb") as file:
             file.seek(start)
@@ -260,7 +227,7 @@ class RemotePath(PosixPath):
             return _checked(self._opened._fetch_range(start, stop), stop - start)
         except ValueError as error:
             if self.scheme in WEB and ("range" in str(error) or "more bytes" in str(error)):
-                raise _NoRanges from None
+                raise NoRanges from None
             raise
 
     def _options(self) -> dict[str, Any]:
@@ -287,7 +254,7 @@ class RemotePath(PosixPath):
     def _download(self, place: Path) -> None:
         system, name = self.system()
         size = self.about().get("size")
-        with suppress(_NoRanges):
+        with suppress(NoRanges):
             if size is not None:
                 with place.open("wb") as file:
                     for start in range(0, size, RUN):
@@ -298,57 +265,15 @@ class RemotePath(PosixPath):
         if size is not None:
             self.check_unchanged()
 
-    # --- requests ---
-
     def ask(self, request: Callable[[], Result]) -> Result:
-        """Return the answer to a request, repeated if it fails for a reason that can pass."""
-        for tried in range(1, TRIES + 1):
-            try:
-                return request()
-            except (DataError, UsageError, _NoRanges, MemoryError):
-                raise
-            except Exception as error:
-                refused = self._refusal(error)
-                if refused is not None:
-                    raise refused from None  # the message of the other error can show what is secret
-                if tried == TRIES:
-                    why = f"{reason(error)}; {TRIES} tries failed"
-                    raise Unreachable(f"{self}: cannot be reached: {why}.") from None
-            time.sleep(min(LONGEST_WAIT, WAIT * 2 ** (tried - 1)) * random.uniform(0.5, 1.0))
-        raise AssertionError
-
-    def _refusal(self, error: Exception) -> Exception | None:
-        """Return the error to raise for one that would happen again; None for others."""
-        code = _code(error)
-        if code == 412 or type(error).__name__ == "FileExpired":
-            return self._changed()
-        if isinstance(error, FileNotFoundError) and (code or 404) == 404:
-            return FileNotFoundError(2, f"there is no {self._missing()}")
-        if "redential" in type(error).__name__ + str(error)[:200]:
-            hint = CREDENTIALS.get(PACKAGES.get(self.scheme, ""), "see the manual of its package")
-            return Unreachable(f"{self}: no valid credentials were found; {hint}.")
-        if isinstance(error, PermissionError) or code in (401, 403):
-            return Unreachable(f"{self}: access is denied; check the credentials, and what they allow.")
-        if isinstance(error, IsADirectoryError | ValueError | TypeError) or (400 <= code < 500 and code not in AGAIN):
-            return Unreachable(f"{self}: cannot be reached: {reason(error)}.")
-        return None
-
-    def _missing(self) -> str:
-        """Return what is not there: a bucket, or a file or folder in it."""
-        if self.scheme in WEB or self.scheme == "hf":
-            return "such file"
-        bucket = RemotePath.at(f"{self.scheme}://{self.parts[1]}") if len(self.parts) > 2 else self
-        return "such file or folder" if bucket is not self and bucket.exists() else f"bucket {self.parts[1]}"
-
-
-class _NoRanges(Exception):
-    """A server sends only whole files."""
+        """Return the answer to a request about this file; see `ask`."""
+        return ask(str(self), self.scheme, request)
 
 
 def _checked(found: bytes, size: int) -> bytes:
     """Return bytes if they are as many as were asked for."""
     if len(found) > size:
-        raise _NoRanges
+        raise NoRanges
     if len(found) < size:
         raise ConnectionError(f"{len(found):,} bytes were sent in place of {size:,}")
     return found
@@ -367,47 +292,6 @@ def _fixed(name: str) -> str:
     """
     marks = [name.index(mark) for mark in "*?[" if mark in name]
     return name[: min(marks)].rpartition("/")[0] if marks else name
-
-
-def reason(error: BaseException) -> str:
-    """Return what an error says, in one line and without what can be secret.
-
-    >>> reason(OSError("cannot connect to https://me:secret@example.org/a?signature=secret"))
-    'cannot connect to https://example.org/a'
-    """
-    text = " ".join(str(error).split()) or type(error).__name__
-    return WRITTEN_ADDRESS.sub(lambda found: shown(found[0]), text).rstrip(".")
-
-
-def _code(error: BaseException | None) -> int:
-    """Return the code of an answer of HTTP that led to an error; 0 if there is none."""
-    while error is not None:
-        response = getattr(error, "response", None)
-        about = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-        for code in (about.get("HTTPStatusCode"), getattr(error, "status", None), getattr(error, "code", None)):
-            if isinstance(code, int):
-                return code
-        error = error.__cause__
-    return 0
-
-
-def _system(address: str, scheme: str) -> tuple[Any, str]:
-    """Return the file system of fsspec for an address, and the name there."""
-    what = f"{shown(address)}: {scheme}://"
-    try:
-        from fsspec.core import url_to_fs
-        from fsspec.registry import get_filesystem_class
-    except ImportError:
-        raise missing_package(what, "fsspec", INSTALL) from None
-    try:
-        get_filesystem_class(scheme)
-    except ImportError:
-        raise missing_package(what, PACKAGES.get(scheme, f"a package for {scheme}"), INSTALL) from None
-    except ValueError:
-        known = ", ".join(f"{name}://" for name in ("s3", "gs", "az", "hf", "https"))
-        raise UsageError(f"{shown(address)}: {scheme}:// is not supported; use {known} or a path.") from None
-    found: tuple[Any, str] = url_to_fs(address)
-    return found
 
 
 @cache

@@ -6,7 +6,8 @@ from contextvars import ContextVar
 from typing import IO, Any
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.io.remote import PACKAGES, WEB, RemotePath, place_of, shown
+from lookalike.io.asking import PACKAGES, WEB, reason, shown
+from lookalike.io.remote import DATES, MARKS, RemotePath, place_of
 
 PIECE = 1 << 25  # bytes of a part of an upload; stores take up to 10,000 of them
 
@@ -19,6 +20,7 @@ class Upload:
     def __init__(self, path: RemotePath) -> None:
         self.path = path
         system, name = path.system()
+        self.before = _seen(path)
         self.file = path.ask(lambda: system.open(name, "wb", block_size=PIECE, autocommit=False))
         self.waits = _can_wait(self.file)
 
@@ -28,16 +30,32 @@ class Upload:
             self.file.close()
 
     def publish(self) -> None:
-        """Show the file."""
-        if not self.file.closed:
-            self.file.close()
-        self.file.commit()
+        """Show the file; if the answer to that got lost, look whether it is there."""
+        try:
+            if not self.file.closed:
+                self.file.close()
+            self.file.commit()
+        except Exception:
+            now = _seen(self.path)
+            if now == self.before or now is None or now["size"] != self.file.tell():
+                raise
 
     def drop(self) -> None:
         """Forget what has been sent; whatever the package would do when the file is closed, it must not."""
         with suppress(Exception):
             self.file.discard()
         self.file.closed = True
+
+
+def _seen(path: RemotePath) -> dict[str, Any] | None:
+    """Return what a store says now about a file, as far as it changes with the file; None if there is none."""
+    try:
+        about = RemotePath.at(path.address).about()
+    except FileNotFoundError:
+        return None
+    except DataError:  # whoever may write need not be allowed to look
+        return None
+    return {name: about.get(name) for name in ("size", *MARKS, *DATES)}
 
 
 def _can_wait(file: Any) -> bool:
@@ -108,8 +126,6 @@ def together() -> Iterator[None]:
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
     """Turn the errors of packages into one line that names the file."""
-    from lookalike.io.remote import reason
-
     try:
         yield
     except (DataError, UsageError, MemoryError):

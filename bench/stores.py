@@ -141,16 +141,19 @@ class _Connection(socketserver.BaseRequestHandler):
         head = here.head()
         fate = self.server.fate()
         method, size = head.split(b" ", 1)[0], _length(head)
+        waits = b"\r\nexpect:" in head.lower()  # for permission to send what follows the headers
         if fate == "request cut off":
+            if waits:
+                self.request.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             here.drop(size // 2)
             return _reset(self.request)
         if fate == "answered 503":
-            if b"\r\nexpect:" not in head.lower():
+            if not waits:
                 here.drop(size)
             self.request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             return False
         there.socket.sendall(head)
-        if b"\r\nexpect:" in head.lower():
+        if waits:
             answer = there.head()
             self.request.sendall(answer)
             if b" 100 " not in answer[:16]:

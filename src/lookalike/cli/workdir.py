@@ -22,10 +22,10 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
     from lookalike.core.workdir import has_begun, hold, remove, work_folder
     from lookalike.io.remote import is_remote, must_be_local
 
-    if options.workdir is None and (out == "-" or is_remote(out)):
-        raise UsageError(
-            "--memory needs a folder on a local disk for temporary files: set --workdir, or write to a file there."
-        )
+    if options.workdir is None and out == "-":
+        raise UsageError("--memory needs a folder for temporary files: set --workdir, or write to a file with --out.")
+    if options.workdir is None and is_remote(out):
+        raise UsageError(f"--memory needs a folder for temporary files on a local disk: set --workdir; --out is {out}.")
     if options.workdir is not None:
         must_be_local(options.workdir, "--workdir")
     folder = Path(f"{out.rstrip('/')}.work" if options.workdir is None else options.workdir)

@@ -63,7 +63,7 @@ def files_in(path: Path) -> list[Path]:
 def must_be_local(given: str | os.PathLike[str], what: str) -> None:
     """Raise an error for an address where only a file or folder on disk can be."""
     if is_remote(given):
-        raise UsageError(f"{shown(str(given))}: {what} must be on a local disk.")
+        raise UsageError(f"{place_of(given)}: {what} must be on a local disk.")
 
 
 class RemotePath(PosixPath):
@@ -71,7 +71,8 @@ class RemotePath(PosixPath):
 
     address = ""  # as fsspec needs it
     _found: tuple[Any, str] | None = None  # the file system of fsspec, and the name there
-    _about: dict[str, Any] | None = None  # what fsspec said about it first
+    _about: dict[str, Any] | None = None  # what fsspec says about it, maybe as part of a list
+    _first: str | None = None  # its version when it was first asked for
     _opened: Any = None
     _copy: Path | None = None
     _turn = RLock()
@@ -113,6 +114,7 @@ class RemotePath(PosixPath):
         """Return what the server says about the file or folder; raise FileNotFoundError if there is none."""
         if self._about is None:
             self._about = self._look()
+            self._first = _version(self._about)
         return self._about
 
     def _look(self) -> dict[str, Any]:
@@ -132,13 +134,15 @@ class RemotePath(PosixPath):
         return f"there is no bucket {self.parts[1]}"
 
     def version(self) -> str:
-        """Return what stands for the content: its size, and its ETag or date."""
-        return _version(self.about())
+        """Return what stands for the content: its size, and its ETag or date; lists can write these differently."""
+        if self._first is None:
+            self._first = _version(self._look() if self._about else self.about())
+        return self._first
 
     def check_unchanged(self) -> None:
         """Raise an error if the file is not the one that was read."""
         try:
-            now = _version({**self._look(), **({"size": self.about()["size"]} if self._copy else {})})
+            now = _version(self._look())
         except FileNotFoundError:
             now = ""
         if now != self.version():
@@ -150,7 +154,7 @@ class RemotePath(PosixPath):
         if about.get("size") is None and not folder:  # a server can say how much there is only by sending it
             self.local()
             about = self.about()
-        date = int.from_bytes(blake2b(self.version().encode(), digest_size=7).digest())
+        date = int.from_bytes(blake2b(_version(about).encode(), digest_size=7).digest())
         kind = stat.S_IFDIR if folder else stat.S_IFREG
         return os.stat_result((kind, 0, 0, 1, 0, 0, about["size"] or 0, 0, 0, 0), {"st_mtime_ns": date})
 
@@ -262,8 +266,7 @@ class RemotePath(PosixPath):
                 return
         self.ask(lambda: system.get_file(name, str(place)))
         self._about = {**self.about(), "size": place.stat().st_size}
-        if size is not None:
-            self.check_unchanged()
+        self.check_unchanged()
 
     def ask(self, request: Callable[[], Result]) -> Result:
         """Return the answer to a request about this file; see `ask`."""

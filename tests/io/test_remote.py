@@ -313,7 +313,9 @@ def test_a_store_that_does_not_recover(store):
         Ranges().read(place, 0, 5)
 
 
-@pytest.mark.parametrize("name", ["pages.parquet", "lines.jsonl.gz", "cells.csv", "table.arrow", "lines.txt", "a.sqlite"])
+@pytest.mark.parametrize(
+    "name", ["pages.parquet", "lines.jsonl.gz", "cells.csv", "table.arrow", "lines.txt", "a.sqlite"]
+)
 def test_failures_are_not_blamed_on_files(store, tmp_path, monkeypatch, name):
     write_inputs(tmp_path)
     store.put_all(tmp_path, "bucket")

@@ -112,9 +112,11 @@ def _code(error: BaseException | None) -> int:
     while error is not None:
         response = getattr(error, "response", None)
         about = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-        for code in (about.get("HTTPStatusCode"), getattr(error, "status", None), getattr(error, "code", None)):
-            if isinstance(code, int):
-                return code
+        found = about.get("HTTPStatusCode") or getattr(error, "status", None)
+        if found is None and type(error).__module__.startswith("gcsfs"):
+            found = getattr(error, "code", None)
+        if isinstance(found, int):
+            return found
         error = error.__cause__
     return 0
 

@@ -201,8 +201,7 @@ class RemotePath(PosixPath):
 
     def open(self, *_: Any, **__: Any) -> Any:
         """Open the file to read its bytes; there are no other modes."""
-        size = self.stat().st_size
-        return RemoteFile(self, size) if self._copy is None else self._copy.open("rb")
+        return RemoteFile(self, self.stat().st_size)
 
     def expect(self, start: int, stop: int) -> None:
         """Begin to fetch bytes that will be read soon."""

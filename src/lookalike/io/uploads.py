@@ -22,7 +22,7 @@ class Upload:
         system, name = path.system()
         self.before = _seen(path)
         self.file = path.ask(lambda: system.open(name, "wb", block_size=PIECE, autocommit=False))
-        self.waits = _can_wait(self.file)
+        self.waits = _can_wait(type(self.file))
 
     def finish(self) -> None:
         """Send what is left, as far as that does not show the file yet."""
@@ -44,7 +44,8 @@ class Upload:
         """Forget what has been sent; whatever the package would do when the file is closed, it must not."""
         with suppress(Exception):
             self.file.discard()
-        self.file.closed = True
+        with suppress(AttributeError):
+            self.file.closed = True
 
 
 def _seen(path: RemotePath) -> dict[str, Any] | None:
@@ -58,9 +59,9 @@ def _seen(path: RemotePath) -> dict[str, Any] | None:
     return {name: about.get(name) for name in ("size", *MARKS, *DATES)}
 
 
-def _can_wait(file: Any) -> bool:
+def _can_wait(kind: type) -> bool:
     """Return whether a closed file shows only when it is committed; otherwise closing it shows it."""
-    return any("commit" in vars(kind) for kind in type(file).__mro__ if kind.__name__ != "AbstractBufferedFile")
+    return any("commit" in vars(one) for one in kind.__mro__ if one.__name__ != "AbstractBufferedFile")
 
 
 def check_upload(path: str) -> None:

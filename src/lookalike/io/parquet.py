@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.io.arrow import cut, rows_for
-from lookalike.io.parquet_pages import BUFFER, rows_to_decode
+from lookalike.io.parquet_pages import BUFFER, expect, rows_to_decode
 from lookalike.io.parquet_runs import RowGroup, row_group
 from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
@@ -21,6 +21,7 @@ def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     with _opened(part, schema) as (file, columns, wanted):
         have = file.schema_arrow.names
         for group in range(file.metadata.num_row_groups):
+            expect(part, file.metadata, group, wanted)
             pages = row_group(part, file, group, wanted)
             if pages is None and file.metadata.row_group(group).total_byte_size <= WHOLE:
                 yield partial(_whole_group, part, file.metadata, group, wanted, columns, schema, size)

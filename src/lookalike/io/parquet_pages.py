@@ -19,6 +19,7 @@ from lookalike.io.thrift import read_struct
 DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
 BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
 LOOK = 512  # bytes to read for a header
+AHEAD = 1 << 26  # bytes of row groups to fetch before they are needed
 DICTIONARY_PAGE = 2
 DATA_PAGES = {0: 5, 3: 8}  # kinds of data pages, of versions 1 and 2, and the fields that describe them
 ENCODING = {0: 2, 3: 4}  # the field of the encoding in those
@@ -107,11 +108,15 @@ class _Bytes:
         return self.block[at : at + stop - first] if isinstance(place, slice) else self.block[at]
 
 
-def expect(part: Part, column: Any) -> None:
-    """Begin to fetch a column of a row group of a remote file, given the column's metadata."""
-    if part.paths and isinstance(part.paths[0], RemotePath):
-        start = _start(column)
-        part.paths[0].expect(start, start + column.total_compressed_size)
+def expect(part: Part, meta: Any, group: int, wanted: list[int]) -> None:
+    """Begin to fetch columns of a row group of a remote file, and of the next ones if they are small."""
+    path = part.paths[0] if part.paths else None
+    held = 0
+    while isinstance(path, RemotePath) and group < meta.num_row_groups and held < AHEAD:
+        for column in map(meta.row_group(group).column, wanted):
+            path.expect(_start(column), _start(column) + column.total_compressed_size)
+            held += column.total_compressed_size
+        group += 1
 
 
 def _start(column: Any) -> int:

@@ -34,6 +34,7 @@ NAVIGATION = {
         "pipelines",
         "recipes",
         "migrating",
+        "remote",
         "server",
         "scale",
         "spark",

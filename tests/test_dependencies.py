@@ -7,7 +7,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-OURS = ("pictures", "excel", "duckdb", "html", "serve", "spark")  # the extras that users install
+OURS = ("pictures", "excel", "duckdb", "html", "remote", "serve", "spark")  # the extras that users install
 
 
 def test_lower_bounds_are_tested():

@@ -14,6 +14,7 @@ from lookalike.io.csv import csv_rows
 from lookalike.io.formats import format_of
 from lookalike.io.part import Part
 from lookalike.io.records import RecordSource, as_table
+from lookalike.io.remote import place_of
 from lookalike.io.tables import reading
 
 
@@ -24,7 +25,7 @@ class Names:
     """
 
     def __init__(self, path: str | Path, ids: pa.Array):
-        self.keys, self.names = read_names(Path(path))
+        self.keys, self.names = read_names(place_of(path))
         known = pc.is_in(ids.cast(pa.string()), self.keys)
         self.missing = len(ids) - int(pc.sum(known).as_py() or 0)
         if len(ids) and self.missing == len(ids):

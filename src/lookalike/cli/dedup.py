@@ -110,8 +110,11 @@ def dedup(
 def is_index(path: str) -> bool:
     """Return whether a path given as --against is an index, or if nothing is there, looks like the name of one."""
     from lookalike.index.store import has_store
+    from lookalike.io.remote import is_remote
 
     place = Path(path)
+    if is_remote(path):
+        return place.suffix == ".index"  # which is an error, as an index is on a local disk
     return has_store(place) or (place.suffix in ("", ".index") and not place.exists())
 
 
@@ -145,8 +148,10 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
 
 def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) -> None:
     """Raise an error if both outputs are the same file."""
+    from lookalike.io.inputs import same_place
+
     out = options.output.out
-    if removed is not None and Path(removed).absolute() == Path(out).absolute():
+    if removed is not None and same_place(removed, out):
         raise UsageError(f"--out and --removed must be different files; got {out!r} twice.")
 
 

@@ -1,7 +1,7 @@
 """Write one output per input, with its name and format, into a folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -10,8 +10,11 @@ from pathlib import Path
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import folder_beside, sync
 from lookalike.io.documents import Source
-from lookalike.io.inputs import path_below
+from lookalike.io.inputs import path_below, real_place
 from lookalike.io.part import CODECS, Part
+from lookalike.io.remote import files_in, is_remote, place_of
+from lookalike.io.uploads import together
+from lookalike.io.write import check_place
 
 KINDS = {"parquet": ".parquet", "arrow": ".arrow", "jsonl": ".jsonl", "csv": ".csv", "tsv": ".tsv"}
 
@@ -26,17 +29,20 @@ class Output:
 
 
 def is_folder(out: str) -> bool:
-    """Return whether an output is a folder, which gets one file per input."""
+    """Return whether an output is a folder, which gets one file per input; in a store, its name ends in a slash."""
     return out != "-" and (out.endswith("/") or Path(out).is_dir())
 
 
 def below(path: str, folder: str) -> bool:
     """Return whether a path is inside of a folder, which need not exist."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    return real_place(path).is_relative_to(real_place(folder))
 
 
 def check_folder(out: str) -> None:
     """Raise an error, before any work is done, if the folder cannot be written."""
+    if is_remote(out):
+        check_place(f"{out}any")
+        return
     place = Path(out).absolute()
     if place.exists() and not place.is_dir():
         raise DataError(f"{out}: cannot be written: it is a file, not a folder.")
@@ -82,27 +88,32 @@ def _alone(source: Source, part: Part) -> Source:
 
 def _check_others(out: str, names: set[Path]) -> None:
     """Raise an error if the folder has files that this run would not replace: later steps would read them too."""
-    place = Path(out)
-    there = sorted(path.relative_to(place) for path in place.rglob("*") if not path.is_dir()) if place.is_dir() else []
+    place = place_of(out)
+    found = files_in(place) if place.is_dir() else []
+    there = sorted(Path(*path.relative_to(place).parts) for path in found)
     other = next((name for name in there if name not in names), None)
     if other is not None:
         raise DataError(f"{out}: holds {other}, which is not an output of this run; choose an empty or new folder.")
 
 
 @contextmanager
-def filling(out: str, outputs: list[Output]) -> Iterator[Path | None]:
-    """Provide a folder for the files; they are moved to `out` if the block succeeds.
+def filling(out: str, outputs: list[Output]) -> Iterator[Callable[[Output], str]]:
+    """Provide the places at which to write the files; they appear in `out` if the block succeeds.
 
-    A new folder appears with all its files at once; in an old one, each file is replaced whole.
+    A new folder appears with all its files at once; in an old one or in a store, each file is replaced whole.
     """
     if not is_folder(out):
-        yield None
+        yield lambda one: one.path
+        return
+    if is_remote(out):
+        with together():
+            yield lambda one: f"{out}{one.name}"
         return
     place = Path(os.path.realpath(out))
     try:
         with folder_beside(place) as new:
             new.mkdir()
-            yield new
+            yield lambda one: str(new / one.path)
             for one in outputs:
                 assert one.name is not None
                 (new / "named" / one.name).parent.mkdir(parents=True, exist_ok=True)

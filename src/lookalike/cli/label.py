@@ -119,10 +119,12 @@ def print_always(line: str) -> None:
 def check(labels: str, inputs: list[str | None], count: int, page: bool) -> None:
     """Raise an error early for a file that cannot be written, or for tables from standard input."""
     from lookalike.io.inputs import check_apart
+    from lookalike.io.remote import must_be_local
     from lookalike.io.write import check_place
 
     if not labels.endswith(".csv"):
         raise UsageError(f"the file of labels must end in .csv; got {labels!r}.")
+    must_be_local(labels, "labels")
     check_place(labels)
     check_apart([labels], inputs)
     if "-" in inputs and not page:

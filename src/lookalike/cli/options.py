@@ -61,7 +61,12 @@ def keywords(*groups: Any) -> dict[str, Any]:
 
 # --- input ---
 
-Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders or globs; - for standard input.")]
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT", help="Files, folders, globs or addresses such as s3://crawl/*.parquet; - for standard input."
+    ),
+]
 Text = Annotated[
     str | None, option(metavar="COLUMN", help="Column that holds the text; default: inferred.", panel=INPUT)
 ]
@@ -349,7 +354,8 @@ Out = Annotated[
         "-o",
         metavar="FILE",
         help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz or .zst); - prints JSON "
-        "lines. With dedup and clusters --rows also a folder, such as clean/: one file per input.",
+        "lines. With dedup and clusters --rows also a folder, such as clean/: one file per input. Can be an "
+        "address, such as s3://crawl/clean.parquet.",
     ),
 ]
 Report = Annotated[

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.log import command_line
@@ -49,10 +48,11 @@ def check_excel_safe(excel_safe: bool, *outputs: str | None) -> None:
 def check_page(path: str | None, *others: str | None) -> None:
     """Raise an error early for a report that cannot be written, or that is another output."""
     if path is not None:
+        from lookalike.io.inputs import same_place
         from lookalike.report import check_report
 
         check_report(path)
-        if any(other is not None and Path(other).absolute() == Path(path).absolute() for other in others):
+        if any(other is not None and same_place(other, path) for other in others):
             raise UsageError(f"--report and the other outputs must be different files; got {path!r} twice.")
 
 

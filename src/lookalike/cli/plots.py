@@ -12,6 +12,9 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 def check_picture(path: Path) -> None:
     """Raise an error if a picture cannot be written to this path."""
+    from lookalike.io.remote import must_be_local
+
+    must_be_local(path, "a picture")
     if path.suffix not in SUFFIXES:
         raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
     if not path.absolute().parent.is_dir():

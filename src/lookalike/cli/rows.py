@@ -91,11 +91,11 @@ def write_rows(
             start += len(mask)
             tick(len(mask))
 
-    with filling(output.out, outputs) as folder:
+    with filling(output.out, outputs) as place_of:
         for one in outputs:
             lines, strings = copies_lines(one.source, one.path), needs_strings(one.path)
-            place = one.path if folder is None else str(folder / one.path)
-            with writing_batches(changed(one.source, lines, strings), replace(output, out=place), about, lines, run):
+            written = replace(output, out=place_of(one))
+            with writing_batches(changed(one.source, lines, strings), written, about, lines, run):
                 pass
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lookalike.cli.options import OutputOptions
 from lookalike.cli.outputs import copies_lines, needs_strings
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.rows import RowBatch, Encoded, Marks, changed_rows, placed
+from lookalike.cli.rows import Encoded, Marks, RowBatch, changed_rows, placed
 from lookalike.core.shards import Shards
 from lookalike.core.shared import Gathered, SharedStorage
 from lookalike.io.documents import Source

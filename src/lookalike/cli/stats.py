@@ -1,7 +1,6 @@
 """Record what a command does, and write it to the JSON file that --stats names, also if it fails."""
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from lookalike import __version__, cli
 from lookalike.cli.log import command_line
 from lookalike.core.errors import UsageError
-from lookalike.core.files import replacing_file
 from lookalike.core.process import peak_memory
 from lookalike.core.run import Finished, Planned
+from lookalike.io.remote import RemotePath, files_in, place_of
 
 if TYPE_CHECKING:
     from lookalike.cli.progress import TerminalRun
@@ -43,7 +42,7 @@ class RunRecord:
         files: dict[str, Any] = {"inputs": [], "outputs": []}
         if status == "done":
             files = {"inputs": [*map(facts_of_bytes, self.content), *self._checked(self.inputs)]}
-            places = [Path(path) for path in self.outputs if path != "-"]
+            places = [place_of(path) for path in self.outputs if path != "-"]
             files["outputs"] = self._checked(place for path in places for place in files_in(path))
         return {
             **self.facts,
@@ -103,14 +102,14 @@ def recording(options: Mapping[str, Any], set_by: Mapping[str, str]) -> Iterator
 
 def check(path: str, values: Mapping[str, Any]) -> None:
     """Raise an error, before any work is done, if the file cannot be written or is another one of the command."""
-    from lookalike.io.inputs import check_apart
+    from lookalike.io.inputs import check_apart, real_place
     from lookalike.io.write import check_place
 
     if path == "-":
         raise UsageError("--stats must name a file; got '-', and standard output is for results.")
     check_place(path)
     named = [one for value in values.values() for one in (value if isinstance(value, list) else [value])]
-    same = [one for one in named if isinstance(one, str) and os.path.realpath(one) == os.path.realpath(path)]
+    same = [one for one in named if isinstance(one, str) and real_place(one) == real_place(path)]
     if len(same) > 1:
         raise UsageError(f"--stats and the other files must be different; got {path!r} twice.")
     check_apart([path], values.get("inputs", []))
@@ -118,7 +117,9 @@ def check(path: str, values: Mapping[str, Any]) -> None:
 
 def _write(record: RunRecord, status: str, code: int, error: str | None = None) -> None:
     content = json.dumps(record.written(status, code, error), indent=1, default=float, ensure_ascii=False)
-    with replacing_file(record.path) as file:
+    from lookalike.io.write import replacing
+
+    with replacing(record.path) as file:
         file.write(content.encode() + b"\n")
 
 
@@ -181,13 +182,10 @@ def recall_facts(result: "Result") -> dict[str, Any]:
     return facts
 
 
-def files_in(path: Path) -> list[Path]:
-    """Return an output that is a file, or the files of an output that is a folder."""
-    return sorted(place for place in path.rglob("*") if place.is_file()) if path.is_dir() else [path]
-
-
 def facts_of_file(path: Path) -> dict[str, Any]:
-    """Return the size and the checksum of a file."""
+    """Return the size and the checksum of a file; of a remote one, the version that its store gives it."""
+    if isinstance(path, RemotePath):
+        return {"path": str(path), "bytes": path.stat().st_size, "version": path.version()}
     with path.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

@@ -26,9 +26,14 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
         yield {}
         return
     from lookalike.core.workdir import has_begun, hold, remove, work_folder
+    from lookalike.io.remote import is_remote, must_be_local
 
     if options.workdir is None and out == "-":
         raise UsageError("--memory needs a folder for temporary files: set --workdir, or write to a file with --out.")
+    if options.workdir is None and is_remote(out):
+        raise UsageError(f"--memory needs a folder for temporary files on a local disk: set --workdir; --out is {out}.")
+    if options.workdir is not None:
+        must_be_local(options.workdir, "--workdir")
     folder = Path(f"{out.rstrip('/')}.work" if options.workdir is None else options.workdir)
     done = False
     with closing(work_folder(folder)) as work, hold(folder, work, "command"):
@@ -70,16 +75,18 @@ def sharing_in(options: CollectionOptions, run: TerminalRun, **about: Any) -> It
         return
     from lookalike.cli.folders import is_folder
     from lookalike.core.shards import Shard, Shards
+    from lookalike.io.remote import must_be_local, place_of
 
     one = Shard.parse(shard)
     if work.workdir is None:
         raise UsageError("--shard needs --workdir, a folder that all processes see.")
     if out == "-" or is_folder(out):
         raise UsageError(f"--shard needs a file to write, such as --out clean.parquet; got {out!r}.")
+    must_be_local(work.workdir, "the folder of --workdir")
     folder = Path(work.workdir)
     keywords = {} if work.memory is None else {"memory": work.memory}
     about["excel_safe"] = options.output.excel_safe
-    same = {"out": str(Path(out).resolve()), **{name: str(value) for name, value in about.items()}}
+    same = {"out": str(place_of(out).resolve()), **{name: str(value) for name, value in about.items()}}
     with Shards(folder, one, run, same) as shards:
         try:
             yield Room({**keywords, "workdir": shards}, shards)

@@ -22,7 +22,6 @@ from typing import Any, Self
 
 from lookalike import __version__
 from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
-from lookalike.core.files import replacing_file
 from lookalike.core.run import Run
 from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import Column, Field, shown_style
@@ -35,6 +34,8 @@ from lookalike.entities.rarities import Rarities
 from lookalike.entities.reading import RecordTables
 from lookalike.entities.scores import FULL_POINTS, FieldComparison, ScoredPairs, rarities_of
 from lookalike.entities.validation import Validation
+from lookalike.io.remote import place_of
+from lookalike.io.write import replacing
 from lookalike.items.sides import Sides
 
 FORMAT = 1  # also when the same values would score other points
@@ -189,7 +190,7 @@ class ResolveModel:
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file of JSON."""
-        with replacing_file(path) as file:
+        with replacing(str(path)) as file:
             file.write((json.dumps(self.to_json(), ensure_ascii=False, indent=1) + "\n").encode())
 
     @classmethod
@@ -200,7 +201,7 @@ class ResolveModel:
         if not isinstance(given, str | Path):
             raise UsageError(f"model must be a path or a ResolveModel; got {type(given).__name__}.")
         try:
-            facts = json.loads(Path(given).read_bytes())
+            facts = json.loads(place_of(given).open("rb").read())
         except FileNotFoundError:
             raise DataError(f"{given}: no such file; {how_to_save()}.") from None
         except OSError as error:

@@ -18,6 +18,7 @@ from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
 from lookalike.fingerprints.prints import COLUMNS, FORMAT, MARK, Prints
 from lookalike.fingerprints.squares import SquareIndex
+from lookalike.io.remote import must_be_local
 from lookalike.io.write import check_output, write_tables
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.results import Explanation, Holder, Pairs
@@ -62,6 +63,7 @@ def check_place(path: str | Path) -> None:
     """Raise an error if enrolled prints cannot be written to this path."""
     if Path(path).suffix != ".parquet":
         raise UsageError(f"enrolled prints are kept in a .parquet file; got {str(path)!r}.")
+    must_be_local(path, "enrolled prints")
     check_output(str(path))
 
 

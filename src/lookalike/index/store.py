@@ -25,6 +25,7 @@ from lookalike.index.old import OLD_TABLES, OldReader
 from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader
 from lookalike.index.writing import Writer
+from lookalike.io.remote import must_be_local
 
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
@@ -278,6 +279,7 @@ def building(path: Path) -> Iterator[Path]:
 
 def check_new(path: Path) -> None:
     """Raise an error if the folder cannot be created."""
+    must_be_local(path, "an index")
     if path.exists():
         raise DataError(f"{path}: already exists; an index needs a new folder.")
     if not path.absolute().parent.is_dir():
@@ -286,6 +288,7 @@ def check_new(path: Path) -> None:
 
 def no_index(path: Path) -> StoreError:
     """Return the error for a path without an index."""
+    must_be_local(path, "an index")
     how = f"create an index with {remedy('Index.build', '`lookalike index build`')}"
     if path.is_dir():
         return StoreError(f"{path}: this folder is not a lookalike index; {how}.")

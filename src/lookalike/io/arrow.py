@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -100,7 +102,7 @@ def arrow_schema(part: Part) -> pa.Schema:
 
 @contextmanager
 def _open(part: Part) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-    with pa.memory_map(str(part.paths[0])) if part.paths else part.raw() as source:
+    with _source(part) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         if is_file:
@@ -118,6 +120,12 @@ def arrow_pieces(part: Part, size: int) -> Iterator[Part]:
         if isinstance(batches, pa.RecordBatchReader):
             return iter([part])
         return part.cut("batch", [batch.get_total_buffer_size() for batch in batches], size)
+
+
+def _source(part: Part) -> Any:
+    """Open the bytes of a part, mapped into memory if they are those of a local file."""
+    raw = part.raw()
+    return pa.memory_map(str(raw)) if isinstance(raw, Path) else raw
 
 
 def rows_for(size: int, stored: int, rows: int) -> int:

@@ -64,7 +64,7 @@ def database_rows(part: Part) -> int:
 def _is_sqlite(part: Part) -> bool:
     if not part.paths:
         raise DataError(f"{part.name}: a database cannot be read from standard input; name its file.")
-    with part.paths[0].open("rb") as file:
+    with part.local().open("rb") as file:
         start = file.read(len(SQLITE))
     if start != SQLITE and start[8:12] != DUCKDB:
         raise DataError(f"{part.name}: is neither a SQLite nor a DuckDB database.")
@@ -101,7 +101,7 @@ def _sqlite(part: Part) -> "Iterator[sqlite3.Connection]":
     import sqlite3
 
     try:
-        place = part.paths[0].absolute().as_uri() + "?mode=ro"
+        place = part.local().absolute().as_uri() + "?mode=ro"
         with closing(sqlite3.connect(place, uri=True, check_same_thread=False)) as opened:
             opened.text_factory = bytes
             opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(1000, part.stored_size()))  # values are not compressed
@@ -186,7 +186,7 @@ def _duckdb(part: Part) -> Iterator[Any]:
     except ImportError:
         raise missing_package(f"{part.name}: reading DuckDB", "duckdb", "'lookalike[duckdb]'") from None
     try:
-        with closing(duckdb.connect(str(part.paths[0]), read_only=True, config=DUCKDB_SETTINGS)) as opened:
+        with closing(duckdb.connect(str(part.local()), read_only=True, config=DUCKDB_SETTINGS)) as opened:
             yield opened
     except duckdb.Error as error:
         raise OSError(str(error)) from error

@@ -26,7 +26,7 @@ def _first_sheet(part: Part) -> pa.Table:
     except ImportError:
         raise missing_package(f"{part.name}: reading Excel", "python-calamine", "'lookalike[excel]'") from None
     try:
-        source = part.paths[0] if part.paths else pa.BufferReader(part.content)
+        source = part.local() if part.paths else pa.BufferReader(part.content)
         rows = CalamineWorkbook.from_object(source).get_sheet_by_index(0).to_python()
     except CalamineError as error:
         raise BadFile(f"{part.name}: cannot be read as an Excel workbook: {error}.") from error

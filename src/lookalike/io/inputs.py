@@ -21,6 +21,7 @@ from lookalike.core.errors import DataError, UsageError, argument, remedy
 from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, OF, UTF8, Part
+from lookalike.io.remote import RemotePath, is_remote, place_of
 from lookalike.io.streams import NAME, Iterated, is_iterated
 
 FOREIGN = {  # the first bytes of files that are not text in UTF-8
@@ -79,24 +80,24 @@ def find_parts(
             parts.append(_standard_input(format, html))
         elif (named := split_table(given)).table:
             parts.extend(_with_table(part, named) for part in find_parts([named.path], format or "database"))
-        elif Path(given).is_dir() or _is_glob(Path(given)):
-            parts.extend(_expand(Path(given), format, suffixes, html))
-        elif not Path(given).exists():
-            raise DataError(f"{given}: no such file or folder.")
+        elif _is_glob(path := place_of(given)) or path.is_dir():
+            parts.extend(_expand(path, format, suffixes, html))
+        elif not path.exists():
+            raise DataError(f"{path}: {path.missing() if isinstance(path, RemotePath) else 'no such file or folder'}.")
         else:
-            kind = format or format_of(Path(given), suffixes)
-            if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
+            kind = format or format_of(path, suffixes)
+            if kind is None and format_of(path, VECTOR_SUFFIXES):
                 how = remedy(
                     "set measure= to a measure of vectors, such as 'angle'",
                     "use `lookalike vectors` or, for an index, a measure of vectors, such as --measure angle",
                 )
-                raise DataError(f"{given}: holds vectors, not texts or sets; {how}.")
+                raise DataError(f"{path}: holds vectors, not texts or sets; {how}.")
             if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
-                check_text(Path(given), encoding, named=format is None and not pictures)
+                check_text(path, encoding, named=format is None and not pictures)
             if kind in (None, "text", "files"):
-                loose.append(Path(given))
+                loose.append(path)
             else:
-                parts.append(Part(str(given), kind, (Path(given),)))
+                parts.append(Part(str(path) if is_remote(path) else str(given), kind, (path,)))
     page = html and len(loose) == 1 and format_of(loose[0], suffixes) is None
     among = any(part.format == "files" for part in parts)  # then a single text file is one document too
     if format == "text" or (len(loose) == 1 and format != "files" and not page and not among):
@@ -120,7 +121,8 @@ def split_table(given: str | os.PathLike[str]) -> TableName:
     (TableName(path=PosixPath('shop.db'), table='products'), TableName(path=PosixPath('shop.db'), table=''))
     """
     path, mark, table = str(given).rpartition(OF)
-    return TableName(Path(path), table) if mark and path and not Path(given).exists() else TableName(Path(given), "")
+    named = mark and path and (is_remote(given) or not Path(given).exists())
+    return TableName(place_of(path), table) if named else TableName(place_of(given), "")
 
 
 def _with_table(part: Part, named: TableName) -> Part:
@@ -193,6 +195,8 @@ def partition_columns(paths: list[Path]) -> list[tuple[tuple[str, int | str | No
 
 def _listed(given: Path) -> tuple[Path, list[Path]]:
     """Return the base folder of a folder or glob, and the paths in it."""
+    if isinstance(given, RemotePath):
+        return given.base(), given.listed()
     if given.is_dir():
         return given, sorted(given.rglob("*"))
     whole = str(given)
@@ -212,9 +216,9 @@ def without_notes(files: list[Path]) -> list[Path]:
 
 def path_below(path: Path, inputs: Iterable[Any]) -> Path:
     """Return the path of a file below the folder or glob that it was found by; else its name."""
-    for given in (Path(one) for one in inputs if isinstance(one, str | os.PathLike) and str(one) != "-"):
-        if given.is_dir() or _is_glob(given):
-            base = given if given.is_dir() else _listed(given)[0]
+    for given in (place_of(one) for one in inputs if isinstance(one, str | os.PathLike) and str(one) != "-"):
+        if _is_glob(given) or given.is_dir():
+            base = given.base() if isinstance(given, RemotePath) else given if given.is_dir() else _listed(given)[0]
             if path.is_relative_to(base):
                 return path.relative_to(base)
     return Path(path.name)
@@ -226,17 +230,30 @@ def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
         split_table(given).path for given in inputs if isinstance(given, str | Path) and str(given) not in ("", "-")
     ]
     for output in (one for one in outputs if one is not None and one != "-"):
-        place = Path(os.path.realpath(output))
-        for given in names:
-            if given.is_dir() and place.is_relative_to(os.path.realpath(given)):
+        place = real_place(output)
+        for given in (one for one in names if is_remote(one) == is_remote(output)):
+            folder = given.base() if isinstance(given, RemotePath) else given
+            if not _is_glob(given) and given.is_dir() and place.is_relative_to(real_place(folder)):
                 why = f"is inside the input {given} and would be read with it next time"
                 raise UsageError(f"{output}: {why}; choose a place outside it.")
-            found = _listed(given)[1] if place.exists() and _is_glob(given) else [given]
-            if any(Path(os.path.realpath(path)) == place for path in found):
+            found = _listed(given)[1] if _is_glob(given) and place.exists() else [given]
+            if any(real_place(path) == place for path in found):
                 raise UsageError(f"{output}: is an input and would be overwritten; name another output file.")
 
 
+def real_place(given: str | os.PathLike[str]) -> Path:
+    """Return a path without links, to compare it with others."""
+    return place_of(given) if is_remote(given) else Path(os.path.realpath(given))
+
+
+def same_place(one: str, other: str) -> bool:
+    """Return whether two paths are those of one file."""
+    return real_place(one) == real_place(other)
+
+
 def _is_glob(given: Path) -> bool:
+    if isinstance(given, RemotePath):
+        return given.is_glob()
     return glob.has_magic(str(given)) and not given.exists()
 
 

@@ -183,7 +183,7 @@ def read_vecs(part: Part) -> np.ndarray:
 
 def plain_path(part: Part) -> Path | None:
     """Return the path if the file's bytes can be used as they are."""
-    return part.paths[0] if part.paths and part.paths[0].suffix.lower() not in CODECS else None
+    return part.local() if part.paths and part.paths[0].suffix.lower() not in CODECS else None
 
 
 def has(names: list[str]) -> str:

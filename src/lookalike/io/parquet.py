@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.io.arrow import cut, rows_for
-from lookalike.io.parquet_pages import BUFFER, rows_to_decode
+from lookalike.io.parquet_pages import BUFFER, expect, rows_to_decode
 from lookalike.io.parquet_runs import RowGroup, row_group
 from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
@@ -22,6 +22,7 @@ def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
         have = file.schema_arrow.names
         groups = file.metadata.num_row_groups
         for group in range(groups) if part.section is None else part.section.within():
+            expect(part, file.metadata, group, wanted)
             pages = row_group(part, file, group, wanted)
             if pages is None and file.metadata.row_group(group).total_byte_size <= WHOLE:
                 yield partial(_whole_group, part, file.metadata, group, wanted, columns, schema, size)

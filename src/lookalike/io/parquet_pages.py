@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.io.part import Part, check_ratio
+from lookalike.io.remote import RemotePath
 from lookalike.io.thrift import read_struct
 
 DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
 BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
 LOOK = 512  # bytes to read for a header
+AHEAD = 1 << 26  # bytes of row groups to fetch before they are needed
 DICTIONARY_PAGE = 2
 DATA_PAGES = {0: 5, 3: 8}  # kinds of data pages, of versions 1 and 2, and the fields that describe them
 ENCODING = {0: 2, 3: 4}  # the field of the encoding in those
@@ -106,11 +108,28 @@ class _Bytes:
         return self.block[at : at + stop - first] if isinstance(place, slice) else self.block[at]
 
 
-def pages_of(content: Any, column: Any) -> Iterator[Page]:
-    """Yield the pages of a column, given the bytes of the file and the column's metadata."""
-    at = column.data_page_offset
+def expect(part: Part, meta: Any, group: int, wanted: list[int]) -> None:
+    """Begin to fetch columns of a row group of a remote file, and of the next ones if they are small."""
+    path = part.paths[0] if part.paths else None
+    held = 0
+    while isinstance(path, RemotePath) and group < meta.num_row_groups and held < AHEAD:
+        for column in map(meta.row_group(group).column, wanted):
+            path.expect(_start(column), _start(column) + column.total_compressed_size)
+            held += column.total_compressed_size
+        group += 1
+
+
+def _start(column: Any) -> int:
+    """Return where the pages of a column begin."""
+    at: int = column.data_page_offset
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:
         at = column.dictionary_page_offset
+    return at
+
+
+def pages_of(content: Any, column: Any) -> Iterator[Page]:
+    """Yield the pages of a column, given the bytes of the file and the column's metadata."""
+    at = _start(column)
     end = at + column.total_compressed_size
     while at < end:
         fields, body = read_struct(content, at)

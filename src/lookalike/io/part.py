@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import BadFile
+from lookalike.io.remote import RemotePath
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -97,8 +98,20 @@ class Part:
         return content
 
     def raw(self) -> Any:
-        """Return the path, or the bytes as a file."""
-        return self.paths[0] if self.paths else pa.BufferReader(self.content)
+        """Return the path, or the bytes as a file; also for a remote path, which only opens as a file."""
+        if self.paths:
+            return self.paths[0].open("rb") if isinstance(self.paths[0], RemotePath) else self.paths[0]
+        return pa.BufferReader(self.content)
+
+    def local(self) -> Path:
+        """Return the path, or that of a local copy, for formats that cannot be read otherwise."""
+        return local(self.paths[0])
+
+    def check_unchanged(self) -> None:
+        """Raise an error if remote files are not those that were read; others are not checked."""
+        for path in self.paths:
+            if isinstance(path, RemotePath):
+                path.check_unchanged()
 
     def stored_size(self) -> int:
         """Return the size in bytes as it is stored."""
@@ -122,7 +135,10 @@ class Part:
             repr((self.format, self.names, self.separator, self.partition, self.table)).encode(), digest_size=32
         )
         for path in self.paths:
-            with open(path, "rb") as file:
+            if isinstance(path, RemotePath):  # its digest is the store's
+                made.update(f"{path} {path.version()}".encode())
+                continue
+            with path.open("rb") as file:
                 made.update(file_digest(file, blake2b).digest())
             if self.format in WHOLE_FILES:
                 made.update(blake2b(self.id_of(path).encode()).digest())
@@ -191,7 +207,13 @@ def check_ratio(part: Part, what: str, size: int, stored: int) -> None:
 
 def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
     """Open a stream of a file's bytes, decompressed and converted to UTF-8."""
-    return _as_utf8(pa.input_stream(path, compression=CODECS.get(path.suffix.lower())), encoding)
+    content = path.open("rb") if isinstance(path, RemotePath) else path
+    return _as_utf8(pa.input_stream(content, compression=CODECS.get(path.suffix.lower())), encoding)
+
+
+def local(path: Path) -> Path:
+    """Return the path of a file on disk: this one, or that of a copy of a remote file."""
+    return path.local() if isinstance(path, RemotePath) else path
 
 
 def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:

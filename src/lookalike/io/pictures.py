@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.core.errors import DataError, UsageError, whole
 from lookalike.core.run import Run
+from lookalike.io.remote import place_of
 from lookalike.items.bits import Bits
 
 if TYPE_CHECKING:
@@ -89,16 +90,21 @@ def _grey_or_why(path: str | Path, columns: int, rows: int) -> np.ndarray | str:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        with Image.open(path, formats=KINDS) as picture:
+        with opened(path) as file, Image.open(file, formats=KINDS) as picture:
             small = _on_white(ImageOps.exif_transpose(picture)).resize((columns, rows), Image.Resampling.LANCZOS)
     except UnidentifiedImageError:
         return "is not a picture in a supported format"
-    except MemoryError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # Pillow raises nearly anything for a broken file
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         return f"cannot be read as a picture: {reason}"
     return np.asarray(small, np.float32) / np.float32(255)
+
+
+def opened(path: str | Path) -> Any:
+    """Open a local or remote file."""
+    return place_of(path).open("rb")
 
 
 def _on_white(picture: "Image") -> "Image":

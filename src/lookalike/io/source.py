@@ -181,6 +181,7 @@ class ItemSource:
             self._leave_out(part, start, some.faults, some.rows)
             yield Good(part, some.table, start + some.numbers, before, some.lines, some.made)
             start += some.rows
+        part.check_unchanged()
 
     def _leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
         """Count rows of a part from `start` on; raise an error for a fault unless skipping."""

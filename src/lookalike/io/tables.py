@@ -45,6 +45,7 @@ def reading(part: Part) -> Iterator[None]:
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         if is_out_of_memory(error):  # which is no fault of the file
             raise MemoryError(str(error)) from error
+        part.check_unchanged()  # another content in its place would look like damage
         reason = " ".join(str(error).split()) or type(error).__name__
         what = f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}"
         raise BadFile(f"{what}; {bad_file_hint()}.") from error

@@ -150,6 +150,7 @@ class VectorSource(ItemSource):
                 run.say(f"note: the first line of {part.name} numbers the columns, so it is the header")
             reader = TableReader(part, self.vector, self.id, self.bits, self.batch_bytes)
             yield from reader.batches(run, self._checked)
+        part.check_unchanged()
 
     def _pictures(self, part: Part, run: Run) -> Iterator[VectorBatch]:
         """Yield pictures as grey levels, or as difference hashes."""

@@ -23,7 +23,9 @@ from lookalike.core.files import replacing_file
 from lookalike.core.run import Run, slices
 from lookalike.io.encode import LINES, Group, Piece, encode, without_formulas
 from lookalike.io.part import CODECS
+from lookalike.io.remote import is_remote
 from lookalike.io.tables import is_string
+from lookalike.io.uploads import check_upload, uploading
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
 TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
@@ -46,6 +48,9 @@ def check_output(path: str) -> None:
 
 def check_place(path: str) -> None:
     """Raise an error, before any work is done, if a file cannot be written at this path."""
+    if is_remote(path):
+        check_upload(path)
+        return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise DataError(f"{path}: cannot be written: there is no folder {folder}.")
@@ -173,7 +178,7 @@ def writing_pieces(pieces: Callable[[], Iterable[Piece]], path: str, run: Run) -
     """Write a file of these pieces, and move it into place if the `with` block succeeds."""
     with replacing(path) as file:
         with _explained(path):
-            if path == "-":
+            if path == "-" or is_remote(path):  # which take bytes in order
                 for part in chain.from_iterable(pieces()):
                     _write_all(file, part)
             else:
@@ -205,7 +210,7 @@ def _put(file: IO[bytes], at: int, piece: Piece) -> None:
 
 
 def _write_all(file: IO[bytes], part: Any) -> None:
-    """Write bytes to a pipe, which can take fewer of them at a time if Python does not buffer them."""
+    """Write bytes to a pipe or store; a pipe can take fewer of them at a time if Python does not buffer them."""
     rest = memoryview(part)
     while len(rest):
         rest = rest[file.write(rest) :]
@@ -238,6 +243,10 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             raise
         except OSError as error:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
+        return
+    if is_remote(path):
+        with uploading(path) as file:
+            yield file
         return
     try:
         with replacing_file(path) as file:

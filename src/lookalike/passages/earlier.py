@@ -21,6 +21,7 @@ from lookalike.core.errors import DataError, StoreError, UsageError, parameter, 
 from lookalike.core.files import LOCK, OwnFolder
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import mapped, read_json, tables_in, write_array
+from lookalike.io.remote import must_be_local
 from lookalike.io.tables import in_one, join_ids
 from lookalike.items.sets import text_bounds
 from lookalike.passages.reading import HASH, SMALL, WHOLE, Corpus
@@ -64,6 +65,7 @@ class Earlier:
 
     def _check_new(self, update: bool) -> None:
         """Raise an error unless a new folder is wanted here."""
+        must_be_local(self.path, "the folder of earlier units")
         if self.path.is_file():
             raise StoreError(
                 f"{self.path}: is a file; with {parameter('unit')}, {parameter('against')} must be the folder in which "

@@ -498,9 +498,9 @@ class SourceSets(Maker):
         self.sources, self.sizes = sources, sizes
         self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
 
-    def of(self, source: Source) -> "SourceSets":
-        """Return a maker of the same sets of the texts of another source."""
-        return SourceSets(source, self.shingles, self.weighing, self.grouping)
+    def of(self, source: Source, size: int) -> "SourceSets":
+        """Return a maker of the same sets of the texts of another source, of which there are `size`."""
+        return SourceSets([source], [size], self.shingles, self.weighing, self.grouping)
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         before = 0

@@ -79,9 +79,10 @@ def sketch_in_pieces(
 
 def sets_in_pieces(maker: "SourceSets", rows: np.ndarray, name: str, run: Run, storage: SharedStorage) -> Sets:
     """Return the sets of documents at ascending positions."""
-    pieces = pieces_of(maker.source)
+    (source,) = maker.sources  # no command compares two collections in several processes
+    pieces = pieces_of(source)
     starts = starts_of(storage, pieces)
-    makers = list(map(maker.of, pieces))
+    makers = [maker.of(piece, size) for piece, size in zip(pieces, np.diff(starts).tolist(), strict=True)]
 
     def tasks(at: int) -> Iterator[Any]:
         first, last = np.searchsorted(rows, starts[at : at + 2])

@@ -17,6 +17,7 @@ from lookalike.core.stamps import stamps
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.io.documents import Source
+from lookalike.io.remote import must_be_local
 from lookalike.measures import MEASURES
 from lookalike.measures.table import HASHED, SHORT
 from lookalike.search.keeping import LEAST, Keeping
@@ -42,15 +43,17 @@ def open_storage(
     if memory is None and workdir is None:
         yield Storage()
         return
+    size = parse_memory("2GB" if memory is None else memory)
+    about = {"version": __version__, **about}
+    if isinstance(workdir, Shards):
+        workdir.begin(about)
+        yield SharedStorage(workdir, size)
+        return
     with ExitStack() as opened:
-        if workdir is None:
+        if workdir is not None:
+            must_be_local(workdir, parameter("workdir"))
+        else:
             workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
-        size = parse_memory("2GB" if memory is None else memory)
-        about = {"version": __version__, **about}
-        if isinstance(workdir, Shards):
-            workdir.begin(about)
-            yield SharedStorage(workdir, size)
-            return
         yield opened.enter_context(FolderStorage(Path(workdir), about, size))
 
 

@@ -20,8 +20,8 @@ from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
 from lookalike.entities.fields import WORDS, Field, normalise
 from lookalike.entities.kinds import hinted_kind, make_column, words_of
-from lookalike.entities.rarities import unit_vectors
 from lookalike.entities.scores import FULL_POINTS, field_points
+from lookalike.entities.whole import TextVectors
 
 LEAST_FILLED = 0.02  # the least share of records with a value
 SAMPLE = 2000  # records whose counterparts are looked for; also the values that are read to judge a column
@@ -124,7 +124,7 @@ def corresponding(
             if (at, to) in named:
                 agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run)
             if not agree[at, to]:
-                agree[at, to] = agreement(one.values, other.values, *linked)
+                agree[at, to] = agreement(one.values, other.values, *linked, run)
             if (_is_id(one) or _is_id(other)) and not pc.any(pc.is_in(one.values, other.values)).as_py():
                 agree[at, to] = 0
     order = sorted(np.argwhere(agree > 0).tolist(), key=lambda pair: (tuple(pair) not in named, -agree[tuple(pair)]))
@@ -195,7 +195,9 @@ def _incidence(words: Iterable[tuple[np.ndarray, np.ndarray]], known: np.ndarray
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(records, len(known)))
 
 
-def agreement(one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray) -> float:
+def agreement(
+    one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray, run: Run
+) -> float:
     """Return by how much more similar two columns are in linked records than in random pairs; 0 if not clearly.
 
     With too few linked records, columns agree if they have many words in common.
@@ -205,12 +207,7 @@ def agreement(one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.nda
     ours, theirs = ours.filter(present), theirs.filter(present)
     if len(ours) < FEW:
         return _overlap(one, other)
-    vectors = unit_vectors(pa.concat_arrays([ours, theirs]))
-
-    def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.asarray(vectors[a].multiply(vectors[b]).sum(axis=1)).ravel()
-
-    return _excess(len(ours), cosines)
+    return _excess(len(ours), TextVectors.of(pa.concat_arrays([ours, theirs]), run).cosines)
 
 
 def agreement_by_kind(

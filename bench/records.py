@@ -86,7 +86,7 @@ def main() -> None:
         from record_names import name_blocks
 
         found = run("made names", f"{given.made_names} {given.memory}")
-        publish([machine(*PACKAGES), *name_blocks(given.made_names, given.memory, found)], given.markdown)
+        publish([machine(*PACKAGES), *name_blocks(given.memory, found)], given.markdown)
         return
     with tempfile.TemporaryDirectory() as folder:
         sections = [section for name in given.sets for section in sections_of(name, given, folder)]

@@ -16,83 +16,22 @@ from shared import Table
 
 SHARED = 0.7  # of the names of each list
 INVENTED = 400_000  # words
-SYLLABLES = [
-    "ba",
-    "be",
-    "bo",
-    "da",
-    "de",
-    "di",
-    "do",
-    "fa",
-    "fe",
-    "ga",
-    "go",
-    "ka",
-    "ke",
-    "ko",
-    "la",
-    "le",
-    "lo",
-    "ma",
-    "me",
-    "mi",
-    "mo",
-    "na",
-    "ne",
-    "no",
-    "pa",
-    "po",
-    "ra",
-    "re",
-    "ri",
-    "ro",
-    "sa",
-    "se",
-    "so",
-    "ta",
-    "te",
-    "to",
-    "va",
-    "ve",
-    "vi",
-]
+SYLLABLES = (
+    "ba be bo da de di do fa fe ga go ka ke ko la le lo ma me mi mo na ne no pa po ra re ri ro sa se so ta te to va "
+    "ve vi"
+)
 ENDINGS = ["", "n", "r", "s", "x", "l", "nd", "rk", "st"]
-KINDS = [
-    "systems",
-    "group",
-    "holdings",
-    "services",
-    "partners",
-    "international",
-    "solutions",
-    "technologies",
-    "capital",
-    "energy",
-    "foods",
-    "logistics",
-    "media",
-    "motors",
-    "pharma",
-    "properties",
-    "software",
-    "textiles",
-    "trading",
-    "ventures",
-    "works",
-    "bank",
-    "insurance",
-    "steel",
-    "paper",
-    "press",
-]
+KINDS = (
+    "systems group holdings services partners international solutions technologies capital energy foods logistics "
+    "media motors pharma properties software textiles trading ventures works bank insurance steel paper press"
+)
 FORMS = ["inc", "ltd", "llc", "gmbh", "co", "corp", "sa", "plc"]
 SHORT = {
     "systems": "sys", "international": "intl", "services": "svcs", "technologies": "tech", "holdings": "hldgs",
     "group": "grp", "properties": "props", "solutions": "sol", "insurance": "ins", "logistics": "log",
 }  # fmt: skip
 TYPO, SWAP, ABBREVIATE, FORM, EXTRA = 0.3, 0.1, 0.3, 0.4, 0.1  # the share of names in which it happens
-PLACES = ["north", "south", "east", "west", "global", "european", "american", "asia", "pacific", "uk"]
+PLACES = "north south east west global european american asia pacific uk"
 Result = dict[str, Any]
 
 
@@ -116,7 +55,8 @@ def _names(count: int, draw: np.random.Generator) -> list[str]:
     words = _words(draw)
     counts = draw.choice([1, 2, 3], count, p=[0.4, 0.45, 0.15])
     chosen = [words[at] for at in _ranks(len(words), int(counts.sum()), draw).tolist()]
-    kinds = [KINDS[at] for at in _ranks(len(KINDS), count, draw).tolist()]
+    known = KINDS.split()
+    kinds = [known[at] for at in _ranks(len(known), count, draw).tolist()]
     forms = [FORMS[at] for at in _ranks(len(FORMS), count, draw).tolist()]
     with_kind, with_form = (draw.random(count) < 0.6).tolist(), (draw.random(count) < 0.7).tolist()
     names, at = [], 0
@@ -128,7 +68,8 @@ def _names(count: int, draw: np.random.Generator) -> list[str]:
 
 
 def _words(draw: np.random.Generator) -> list[str]:
-    syllables = np.array(SYLLABLES)[draw.integers(0, len(SYLLABLES), (INVENTED, 4))]
+    syllables = np.array(SYLLABLES.split())
+    syllables = syllables[draw.integers(0, len(syllables), (INVENTED, 4))]
     sizes, endings = draw.choice([2, 3, 4], INVENTED, p=[0.3, 0.5, 0.2]), draw.integers(0, len(ENDINGS), INVENTED)
     rows = zip(syllables.tolist(), sizes.tolist(), endings.tolist(), strict=True)
     return [*dict.fromkeys("".join(parts[:size]) + ENDINGS[ending] for parts, size, ending in rows)]
@@ -150,7 +91,7 @@ def _rewritten(name: str, draw: np.random.Generator) -> str:
         at = int(draw.integers(len(words) - 1))
         words[at : at + 2] = words[at + 1], words[at]
     if chances[3] < EXTRA:
-        words.insert(int(draw.integers(len(words) + 1)), PLACES[int(draw.integers(len(PLACES)))])
+        words.insert(int(draw.integers(len(words) + 1)), str(draw.choice(PLACES.split())))
     text = " ".join(words)
     if chances[4] < TYPO:
         at, letter = int(draw.integers(len(text))), chr(97 + int(draw.integers(26)))

@@ -1,6 +1,7 @@
 """Resolve the synthetic tables of two companies, and compare the estimates made without labels with the truth."""
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ COMPANIES = ["name:customer=name", "address:street=address", "phone:telephone=ph
 Result = dict[str, Any]
 
 
-def company_blocks(people: int, result: Result) -> list[str | Table]:
+def company_blocks(people: int, memory: str, result: Result) -> list[str | Table]:
     """Return the tables of a result of `resolve_companies`."""
     if "error" in result:
         sys.exit(result["error"])
@@ -28,9 +29,10 @@ def company_blocks(people: int, result: Result) -> list[str | Table]:
     groups += result["groups"]
     return [
         f"two companies of {people:,} people, {result['truth']:,} of them in both; {', '.join(COMPANIES)}; validated "
-        "by the days of creation, 0 to 90 apart",
+        f"by the days of creation, 0 to 90 apart; {f'memory={memory!r}' if memory else 'in memory'}",
         stages,
-        f"memory: {result['peak']:,.0f} MB at the peak, {result['rise']:,.0f} MB more than the tables and imports",
+        f"{result['cpu']:.1f} s of CPU time, load {load()}; memory: {result['peak']:,.0f} MB at the peak, "
+        f"{result['rise']:,.0f} MB more than the tables and imports",
         "\n".join(f"    {line}" for line in result["lines"]),
         counts,
         f"Of the matches, {result['expected']:,.0f} are estimated to be true; {result['true']:,} are.",
@@ -44,7 +46,7 @@ def company_blocks(people: int, result: Result) -> list[str | Table]:
     ]
 
 
-def resolve_companies(people: int) -> Result:
+def resolve_companies(people: int, memory: str = "") -> Result:
     """Resolve the tables of two companies, and compare what is stated with the truth."""
     import pyarrow.compute as pc
 
@@ -56,10 +58,11 @@ def resolve_companies(people: int) -> Result:
         for name, side in (("left_id", made.left), ("right_id", made.right))
     ]
     truth = np.sort(places[0].astype(np.int64) * people + places[1])
-    with memory_peak() as peak:
-        start = time.perf_counter()
-        found = la.entities.resolve(made.left, made.right, fields=COMPANIES, validate="created", max_lag=90)
-        seconds = time.perf_counter() - start
+    limit = memory or None
+    with measured() as peak:
+        found = la.entities.resolve(
+            made.left, made.right, fields=COMPANIES, validate="created", max_lag=90, memory=limit
+        )
     every = found.every
     numbers = every.left * people + every.right
     true = is_among(numbers, truth)
@@ -75,7 +78,6 @@ def resolve_companies(people: int) -> Result:
     }
     return {
         "stages": found.stats["seconds"],
-        "seconds": seconds,
         **peak,
         "truth": len(truth),
         "lines": found.lines(),
@@ -85,22 +87,21 @@ def resolve_companies(people: int) -> Result:
         "expected": float(found.probability.sum()),
         "true": int(np.count_nonzero(is_among(matches, truth))),
         **deviations(found.validation, every.score, true),
-        "plain": without_validation(made, truth, people),
+        "plain": without_validation(made, truth, people, limit),
     }
 
 
-def without_validation(made: Any, truth: np.ndarray, people: int) -> str:
+def without_validation(made: Any, truth: np.ndarray, people: int, limit: str | None) -> str:
     """Resolve the same tables without the validation column, and say what is stated and true."""
     import lookalike as la
 
-    with memory_peak() as peak:
-        start = time.perf_counter()
-        found = la.entities.resolve(made.left, made.right, fields=COMPANIES)
-        seconds = time.perf_counter() - start
+    with measured() as peak:
+        found = la.entities.resolve(made.left, made.right, fields=COMPANIES, memory=limit)
     true = int(np.count_nonzero(is_among(found.left * people + found.right, truth)))
     return (
-        f"Without the validation column: {seconds:.1f} s, {peak['peak']:,.0f} MB at the peak; of {len(found):,} "
-        f"matches, {found.probability.sum():,.0f} are stated to be true, and {true:,} are."
+        f"Without the validation column: {peak['seconds']:.1f} s, {peak['cpu']:.1f} s of CPU time, "
+        f"{peak['peak']:,.0f} MB at the peak; "
+        f"of {len(found):,} matches, {found.probability.sum():,.0f} are stated to be true, and {true:,} are."
     )
 
 
@@ -140,15 +141,22 @@ def deviations(validation: Any, score: np.ndarray, true: np.ndarray) -> Result:
 
 
 @contextlib.contextmanager
-def memory_peak() -> Iterator[dict[str, float]]:
-    """Measure the peak memory of this process in MB, and its increase."""
+def measured() -> Iterator[dict[str, float]]:
+    """Measure the time, the CPU time, the peak memory of this process in MB, and its increase."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = memory("VmRSS")
     found: dict[str, float] = {}
+    start, cpu = time.perf_counter(), time.process_time()
     yield found
+    found["seconds"], found["cpu"] = time.perf_counter() - start, time.process_time() - cpu
     found["peak"] = memory("VmHWM")
     found["rise"] = found["peak"] - before
+
+
+def load() -> str:
+    """Return how many processes wanted to run on this machine lately."""
+    return f"{os.getloadavg()[1]:.1f} on {os.cpu_count()} cores"
 
 
 def memory(kind: str) -> float:

@@ -2,7 +2,8 @@
 
     python bench/records.py DATA [--sets dblp-acm,febrl3,names] [--peers recordlinkage,splink,autofj]
     python bench/records.py DATA --sets names --peers '' --update bench/results/records.md
-    python bench/records.py --companies N
+    python bench/records.py --companies N [--memory 2GB]
+    python bench/records.py --made-names N [--memory 2GB]
 
 DATA is a folder with the data sets D4, D2 and D10 of pyJedAI, and lists of names:
 
@@ -30,7 +31,8 @@ one set or one tool can be measured again. --calibration FOLDER draws, for each 
 share of matches by the probability that lookalike states.
 
 With --companies, lookalike resolves the synthetic tables of two companies with N people each, and
-its estimates without labels are compared with the truth.
+its estimates without labels are compared with the truth. With --made-names, it joins two lists of N
+made-up names of companies: see record_names.py.
 """
 
 import argparse
@@ -77,8 +79,14 @@ def main() -> None:
     if given.companies:
         from record_companies import company_blocks
 
-        found = run("companies", str(given.companies))
-        publish([machine(*PACKAGES), *company_blocks(given.companies, found)], given.markdown)
+        found = run("companies", f"{given.companies} {given.memory}")
+        publish([machine(*PACKAGES), *company_blocks(given.companies, given.memory, found)], given.markdown)
+        return
+    if given.made_names:
+        from record_names import name_blocks
+
+        found = run("made names", f"{given.made_names} {given.memory}")
+        publish([machine(*PACKAGES), *name_blocks(given.memory, found)], given.markdown)
         return
     with tempfile.TemporaryDirectory() as folder:
         sections = [section for name in given.sets for section in sections_of(name, given, folder)]
@@ -92,6 +100,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?", metavar="DATA", help="the folder with the data sets")
     parser.add_argument("--companies", type=int, metavar="N", help="number of people in each of two companies")
+    parser.add_argument("--made-names", type=int, metavar="N", help="number of made-up names in each of two lists")
+    parser.add_argument("--memory", default="", help="limit the memory of --companies or --made-names, such as 2GB")
     parser.add_argument("--names", type=Path, metavar="FOLDER", help="the lists of names; default: DATA/names")
     parser.add_argument("--sets", default=",".join(SETS), help=f"which data sets to use, of {', '.join(SETS)}")
     parser.add_argument("--peers", default=",".join(USUAL), help=f"which peers to run, of {', '.join(PEERS)}")
@@ -107,10 +117,13 @@ def arguments() -> argparse.Namespace:
         if not {*chosen} <= {*known}:
             parser.error(f"--{name} must be of {', '.join(known)}; got {', '.join(chosen)}")
         setattr(given, name, chosen)
-    if (given.data is None) == (given.companies is None):
-        parser.error("give the folder with the data, or --companies N")
-    if given.companies is not None and given.companies < 1:
-        parser.error(f"--companies must be 1 or more; got {given.companies}")
+    if sum(one is not None for one in (given.data, given.companies, given.made_names)) != 1:
+        parser.error("give the folder with the data, --companies N or --made-names N")
+    for name in ("companies", "made_names"):
+        if (count := getattr(given, name)) is not None and count < 1:
+            parser.error(f"--{name.replace('_', '-')} must be 1 or more; got {count}")
+    if given.memory and given.data is not None:
+        parser.error("--memory applies to --companies and --made-names only")
     if given.calibration is not None and (given.only_peers or not given.calibration.is_dir()):
         parser.error(f"--calibration needs lookalike and an existing folder; got {given.calibration}")
     for name in given.sets if given.data is not None else []:
@@ -340,7 +353,12 @@ def answer(tool: str, name: str, path: str) -> Result:
         from record_companies import resolve_companies
 
         warm_up()
-        return resolve_companies(int(name))
+        return resolve_companies(*count_and_memory(name))
+    if tool == "made names":
+        from record_names import join_names
+
+        warm_up()
+        return join_names(*count_and_memory(name))
     if tool == "lookalike":
         warm_up()
     try:
@@ -351,6 +369,12 @@ def answer(tool: str, name: str, path: str) -> Result:
     out = f"{path.removesuffix('.json')}-{tool}.npz"
     np.savez(out, **result.pop("saved"))
     return {**result, "out": out}
+
+
+def count_and_memory(text: str) -> tuple[int, str]:
+    """Return the number of records and the limit of memory, "" without one."""
+    count, _, memory = text.partition(" ")
+    return int(count), memory
 
 
 def warm_up() -> None:

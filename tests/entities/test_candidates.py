@@ -18,7 +18,6 @@ from lookalike.entities.candidates import (
     Stage,
     alike,
     even_cuts,
-    even_parts,
     find_candidates,
     record_sets,
     same_values,
@@ -408,14 +407,6 @@ def test_stages_in_words():
     found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]
-
-
-@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))
-def test_even_parts(sizes, most):
-    """Parts follow each other, cover all, and are small but for their last element."""
-    parts = even_parts(np.array(sizes, np.int64), most)
-    assert [place for part in parts for place in range(len(sizes))[part]] == list(range(len(sizes)))
-    assert all(sum(sizes[part][:-1]) < most + 9 for part in parts)
 
 
 def test_parts_do_not_matter(monkeypatch):

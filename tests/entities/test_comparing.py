@@ -95,6 +95,45 @@ def test_forms_compare_like_the_textbook(kind, data):
     assert list(zip(apart.tolist(), way.tolist(), strict=True)) == expected
 
 
+@pytest.mark.parametrize("kind", ["name", "address", "text", "title", "email", "phone", "number", "category"])
+@given(data=st.data())
+def test_distances_up_to_a_limit(kind, data):
+    """Below its limit a distance is exact; from there on, it can be anything that is not below."""
+    long = st.builds("{} {}".format, texts, st.text("ab ", min_size=15, max_size=150))
+    drawn = {"title": titles, "email": mails, "number": st.integers(1, 200).map(str)}.get(kind, texts | long)
+    values = pa.array(data.draw(st.lists(drawn, min_size=2, max_size=6)), pa.large_string())
+    kind = "text" if kind == "title" else kind
+    a, b = (side.ravel() for side in np.meshgrid(*[np.arange(len(values))] * 2))
+    most = np.array(data.draw(st.lists(st.floats(0, 8), min_size=len(a), max_size=len(a))))
+    forms = Forms(kind, values, canonical(values, kind), Run(1))
+    whole, near = forms.distances(a, b)[0], forms.distances(a, b, most)[0]
+    assert np.array_equal(near[whole < most], whole[whole < most])
+    assert (near >= most)[whole >= most].all()
+
+
+def test_texts_that_are_too_far_apart_are_not_compared_in_full(monkeypatch):
+    """Of 100 long texts, letters are only compared where the lengths allow a distance below the limit."""
+    values = pa.array(["ab " * (100 + 30 * n) for n in range(100)], pa.large_string())
+    a, b = np.triu_indices(100, 1)
+    forms, seen = Forms("address", values, values, Run(1)), []
+    count = comparing.indel
+    monkeypatch.setattr(comparing, "indel", lambda *given: seen.append(len(given[0])) or count(*given))
+    forms.distances(a, b, np.full(len(a), 5.0))
+    lengths = np.array([len(value) for value in values.to_pylist()])
+    possible = 20 * (lengths[b] - lengths[a]) / lengths[b] < 5
+    assert possible.sum() <= sum(seen) < 1.2 * possible.sum() < 0.5 * len(a)
+
+
+@pytest.mark.parametrize("letters", [1, 30, 1 << 22])
+def test_initials_are_cut_in_parts(monkeypatch, letters):
+    monkeypatch.setattr(comparing, "LETTERS_PER_TASK", letters)
+    values = pa.array(["j smith", "john smith", "s jones", "sue jones", "sue j"], pa.large_string())
+    a, b = np.triu_indices(5, 1)
+    forms = Forms("name", values, values, Run(1))
+    expected = [textbook("name", *(values[i].as_py() for i in (*pair, *pair)))[0] for pair in zip(a, b, strict=True)]
+    assert forms.distances(a, b)[0].tolist() == expected
+
+
 @given(st.lists(texts, max_size=8))
 def test_words_in_order(values):
     found = comparing.words_in_order(pa.array(values, pa.large_string()))

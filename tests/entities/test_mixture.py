@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import UsageError
 from lookalike.entities import mixture
-from lookalike.entities.mixture import CAP, MISSING_LEVEL, OFTEN, PRIOR, Mixture, fit
+from lookalike.entities import patterns as counting
+from lookalike.entities.mixture import CAP, OFTEN, PRIOR, Mixture, fit
+from lookalike.entities.patterns import MISSING_LEVEL, Patterns
 
 RECORDS = 20_000
 MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels in matches
@@ -48,7 +50,7 @@ class Made:
 
     def error(self, found):
         """Return the mean difference of probabilities from the true shares at their levels."""
-        patterns = mixture._Patterns.of(self.levels, [3] * len(self.u))
+        patterns = Patterns.of(self.levels, [3] * len(self.u))
         true = np.bincount(patterns.row, self.is_match) / patterns.counts
         return np.abs(found.probability(self.levels) - true[patterns.row]).mean()
 
@@ -98,8 +100,9 @@ def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
     assert made.error(modelled) < 0.0004
     assert made.error(plain) > 0.0018
 
-    patterns = mixture._Patterns.of(made.levels, [3] * fields)
-    alone = mixture._climb(patterns, mixture._start(modelled.u, 0.1, 0.9, False), True, 1000, 1e-9)
+    patterns = Patterns.of(made.levels, [3] * fields)
+    known = mixture._Known(modelled.u, False, (np.full(3, PRIOR / 3),) * fields)
+    alone = mixture._climb(patterns, mixture._start(modelled.u, 0.1, 0.9, False), known, 1000, 1e-9)
     assert alone.share > 0.99
 
 
@@ -243,13 +246,13 @@ def rising(counts, base):
     ]
 
 
-def plain_step(rows, model, fixed):
+def plain_step(rows, model, fixed, usual=None):
     """Return m, u, v, share, picked and the levels of relatives after one step, computed pair by pair."""
     fields = len(model.m)
     kin = [[[PRIOR / len(m)] * len(m) for m in model.m] for _ in model.relatives]
-    matches = [[PRIOR / len(m)] * len(m) for m in model.m]
-    others = [list(counts) for counts in matches]
-    by_field = [list(counts) for counts in matches]
+    others = [[PRIOR / len(m)] * len(m) for m in model.m]
+    by_field = [list(counts) for counts in others]
+    matches = [list(counts) if usual is None else usual[: len(counts)] for counts in others]
     ways = fields + 1 + len(kin)
     picked, share = [PRIOR / ways] * ways, PRIOR / 2
     for row in rows:
@@ -297,6 +300,13 @@ def plain_step(rows, model, fixed):
     return m, u, v, share / (len(rows) + PRIOR), [way / sum(picked) for way in picked], w
 
 
+def known_of(patterns, sizes, fixed, usual=None):
+    """Return what `fit` knows, with random levels if `fixed`, and the shares of levels."""
+    counts = mixture._counts(patterns, sizes)
+    even = [np.full(size, PRIOR / size) if usual is None else np.array(usual[:size]) for size in sizes]
+    return mixture._Known(counts if fixed else None, False, tuple(even)), tuple(one / one.sum() for one in counts)
+
+
 rows_of_levels = st.lists(
     st.tuples(
         st.sampled_from([0, 1, 2, MISSING_LEVEL]), st.sampled_from([0, 1, MISSING_LEVEL]), st.sampled_from([0, 1, 2, 3])
@@ -307,16 +317,20 @@ rows_of_levels = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(rows_of_levels, st.booleans(), st.integers(0, 3), st.sampled_from([[], [0], [2, 1]]))
-def test_steps_like_those_in_plain_python(rows, fixed, start, by):
+@given(
+    rows_of_levels, st.booleans(), st.integers(0, 3), st.sampled_from([[], [0], [2, 1]]),
+    st.sampled_from([None, [0.5, 1, 2, 4]]),
+)  # fmt: skip
+def test_steps_like_those_in_plain_python(rows, fixed, start, by, usual):
     sizes = [3, 2, 4]
-    patterns = mixture._Patterns.of(np.array(rows, np.uint8), sizes)
-    model = mixture._start(mixture._shares(patterns, sizes), *mixture.STARTS[start], fixed)
+    patterns = Patterns.of(np.array(rows, np.uint8), sizes)
+    known, shares = known_of(patterns, sizes, fixed, usual)
+    model = mixture._start(shares, *mixture.STARTS[start], fixed)
     if fixed and by:
         model = mixture._with_relatives(model, by)
     for _ in range(3):
-        m, u, v, share, picked, kin = plain_step(rows, model, fixed)
-        model = mixture._step(patterns, model, fixed)
+        m, u, v, share, picked, kin = plain_step(rows, model, fixed, usual)
+        model = mixture._step(patterns, model, known)
         for found, expected in zip(model.m + model.u, [*m, *u], strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
         assert model.share == pytest.approx(share)
@@ -335,12 +349,13 @@ def test_steps_like_those_in_plain_python(rows, fixed, start, by):
 def test_the_likelihood_rises(rows, fixed, kin):
     """That of the pairs with the prior does; m / u and v / u rise with the level."""
     sizes = [3, 2, 4]
-    patterns = mixture._Patterns.of(np.array(rows, np.uint8), sizes)
-    model = mixture._start(mixture._shares(patterns, sizes), 0.1, 0.9, fixed)
+    patterns = Patterns.of(np.array(rows, np.uint8), sizes)
+    known, shares = known_of(patterns, sizes, fixed)
+    model = mixture._start(shares, 0.1, 0.9, fixed)
     model = mixture._with_relatives(model, [2]) if fixed and kin else model
     before = -math.inf
     for _ in range(30):
-        model, after = mixture._with_likelihood(patterns, model)
+        model, after = mixture._with_likelihood(patterns, model, known)
         assert after >= before - 1e-9
         before = after
         for m, u, v in zip(model.m, model.u, model.v, strict=True):
@@ -348,14 +363,15 @@ def test_the_likelihood_rises(rows, fixed, kin):
             assert u.sum() == pytest.approx(1)
             assert (np.diff(m / u) >= -1e-9 * (m / u)[1:]).all()
             assert not fixed or (np.diff(v / u) >= -1e-9 * (v / u)[1:]).all()
-        model = mixture._step(patterns, model, fixed)
+        model = mixture._step(patterns, model, known)
 
 
 def test_log_likelihood_of_the_pairs():
     made = Made(3, blocked=False)
     found = fit(made.levels)
     few = made.levels[::1000]
-    again, _ = mixture._with_likelihood(mixture._Patterns.of(few, [3, 3, 3]), found)
+    patterns = Patterns.of(few, [3, 3, 3])
+    again, _ = mixture._with_likelihood(patterns, found, known_of(patterns, [3, 3, 3], True)[0])
     expected = 0.0
     for row in few:
         match = found.share * math.prod(found.m[field][level] for field, level in enumerate(row))
@@ -371,10 +387,10 @@ def test_log_likelihood_of_the_pairs():
 @pytest.mark.parametrize("largest", [200, 1 << 62])
 def test_patterns(monkeypatch, dense, largest):
     """They are the same however they are counted, also if codes must be short."""
-    monkeypatch.setattr(mixture, "DENSE", dense)
-    monkeypatch.setattr(mixture, "LARGEST_CODE", largest)
+    monkeypatch.setattr(counting, "DENSE", dense)
+    monkeypatch.setattr(counting, "LARGEST_CODE", largest)
     levels = np.random.default_rng(2).choice(np.array([0, 1, 2, MISSING_LEVEL], np.uint8), (500, 5))
-    found = mixture._Patterns.of(levels, [3] * 5)
+    found = Patterns.of(levels, [3] * 5)
     rows = np.stack(found.columns, axis=1)
     expected = np.where(levels == MISSING_LEVEL, 3, levels)
     np.testing.assert_array_equal(rows[found.row], expected)
@@ -493,3 +509,47 @@ def test_errors(call, message):
     with pytest.raises(UsageError) as error:
         call()
     assert str(error.value) == message
+
+
+# --- small tables ---
+
+
+def pairs_of(count, alike):
+    """Return the levels of all pairs of `count` records: random ones, and `alike` that agree fully."""
+    draw = np.random.default_rng(1)
+    others = draw.choice(4, (count * (count - 1) // 2 - alike, 3), p=[0.9, 0.06, 0.03, 0.01])
+    return np.concatenate([others, np.full((alike, 3), 3)]).astype(np.uint8)
+
+
+def test_what_matches_usually_look_like_decides_where_there_are_none():
+    """Without it, the best of the other pairs are matches."""
+    every = pairs_of(30, 0)
+    some = every[every.sum(axis=1) >= 2]
+    usual = fit(some, random_levels=every, usual=(0.75, 0.25, 1, 3))
+    assert usual.expected_matches(some) < 0.5 < fit(some, random_levels=every).expected_matches(some)
+    assert fit(every[:0], random_levels=every, usual=(0.75, 0.25, 1, 3)).share == 0.1
+
+
+def test_usual_matches_do_not_count_among_many():
+    made = Made(3, blocked=True)
+    one, other = (fit(made.levels, random_levels=made.random_levels, usual=usual) for usual in (None, (1, 1, 3)))
+    assert one.expected_matches(made.levels) == pytest.approx(other.expected_matches(made.levels), rel=0.001)
+
+
+def test_matches_among_all_pairs_are_not_counted_as_chance():
+    """Where a tenth of all pairs match, random pairs agree by chance far less often than all pairs do."""
+    every = pairs_of(20, 19)
+    counted, less = (fit(every, random_levels=every, every_pair=among) for among in (False, True))
+    others = every[:-19]
+    for field in range(3):
+        assert counted.u[field][3] > 0.1
+        assert less.u[field][3] == pytest.approx((others[:, field] == 3).mean(), abs=0.005)
+
+
+def test_a_field_with_one_level_has_no_relatives():
+    """It differs in all pairs, so no pair can be told apart by it."""
+    levels = np.tile([[0, 1, 1, 1], [0, 0, 0, 1], [0, 1, 0, 0]], (20, 1)).astype(np.uint8)
+    random = np.zeros((1000, 4), np.uint8)
+    found = fit(levels, random_levels=random, relatives=True)
+    assert 0 not in [some.field for some in found.relatives]
+    assert 0 < found.share < 1

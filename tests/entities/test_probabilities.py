@@ -1,13 +1,18 @@
 """Check the probabilities of matches: copies, relatives, and tables with little to learn from."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from lookalike.core.errors import UsageError
 from lookalike.entities import resolve, two_companies
-from lookalike.entities.mixture import MISSING_LEVEL
+from lookalike.entities.companies import Rates
+from lookalike.entities.patterns import MISSING_LEVEL
 from lookalike.entities.probabilities import informative
+from lookalike.linking import RecordIndex
 from tests.entities.shared import FIELDS
 
 
@@ -39,6 +44,49 @@ def test_members_of_a_family_are_relatives():
     right = len(true & {(left, right) for left, right, _ in found})
     assert 2 * right / (len(found) + len(true)) > 0.93
     assert found.probability.sum() == pytest.approx(right, rel=0.05)
+
+
+@pytest.mark.parametrize("people", [18, 60, 200])
+def test_a_table_without_duplicates_has_none(people):
+    """Nothing shows what a match looks like, so few that agree in part are no matches."""
+    for seed in range(4):
+        table = two_companies(people, seed=seed, rates=Rates(families=0)).left
+        found = resolve(table, fields=["name", "address", "phone"])
+        assert found.every.probability.sum() < 0.02 * people
+        assert len(found) <= 1
+
+
+@pytest.mark.parametrize("people", [18, 60, 200])
+def test_a_small_table_with_some_duplicates(people):
+    """They are found, and no more is stated."""
+    stated = right = true = 0
+    for seed in range(4):
+        made = two_companies(people, seed=seed, rates=Rates(families=0, shared=1))
+        some = made.right.rename_columns(made.left.column_names).slice(0, people // 6)
+        found = resolve(pa.concat_tables([made.left, some]), fields=["name", "address", "phone"])
+        truth = set(zip(*(made.truth[name].to_pylist() for name in ("left_id", "right_id")), strict=True))
+        stated += found.probability.sum()
+        right += len(truth & {(left, right) for left, right, _ in found})
+        true += len(some)
+    assert right >= 0.8 * true  # the others have moved, or differ in two fields
+    assert stated == pytest.approx(right, abs=max(1, 0.1 * right))
+
+
+def test_the_customers_of_the_example_are_eighteen_people(tmp_path):
+    """And a reader of the newsletter is linked to the customer who it is."""
+    folder = Path(__file__).parents[2] / "examples" / "customers"
+    shop, newsletter, same = (
+        list(csv.DictReader((folder / f"{name}.csv").read_text().splitlines()))
+        for name in ("shop", "newsletter", "same-people")
+    )
+    found = resolve(shop, fields=["name", "street", "phone"])
+    assert len(found) == 0
+    names = {"full_name": "name", "address": "street", "telephone": "phone"}
+    readers = [{names.get(key, key): value for key, value in row.items()} for row in newsletter]
+    with RecordIndex.build(tmp_path / "people.index", found) as index:
+        linked = index.link(readers).to_arrow().to_pylist()
+    truth = {row["newsletter"]: row["shop"] for row in same}
+    assert {row["id"]: row["cluster"] for row in linked if row["known"]} == truth
 
 
 def test_a_note_says_that_there_are_few_fields():

@@ -112,6 +112,23 @@ def test_a_column_of_the_same_name_that_says_nothing():
     assert proposed(*both) == ["title:film", "starring:actor name", "writer:director name"]
 
 
+@pytest.mark.parametrize("names", [("since", "joined"), ("since", "since")])
+@pytest.mark.parametrize("people", [14, 300])
+def test_days_on_which_records_were_made(names, people):
+    """They are weeks apart, so they share the year and often the month; a date of birth is the same, but for errors."""
+    made, draw = two_companies(people), np.random.default_rng(1)
+    days = np.datetime64("2015-01-01") + draw.integers(0, 3000, people)
+    born = np.datetime64("1950-01-01") + draw.integers(0, 20_000, people)
+    wrong = born + (draw.random(people) < 0.2)
+    left = made.left.select(["name", "phone"]).append_column(names[0], pa.array(days.astype(str)))
+    right = left.set_column(2, names[1], pa.array((days + draw.integers(0, 40, people)).astype(str)))
+    left, right = (
+        table.append_column(name, pa.array(some.astype(str)))
+        for table, name, some in ((left, "born", born), (right, "birthday", wrong))
+    )
+    assert proposed(left, right) == ["name", "phone", "born:birthday"]
+
+
 def test_ids_that_are_not_shared():
     """An id of each table is left out; one that both have is the best field of all."""
     left, right = films()

@@ -1,6 +1,7 @@
 """Check the points of fields, for one pair and for many at once: what differences cost."""
 
 import math
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -318,6 +319,35 @@ def test_neither_chunks_nor_threads_matter(monkeypatch, threads):
     whole = field_points(field, *pairs, Run(1))
     monkeypatch.setattr(scores, "PAIRS_PER_TASK", 7)
     assert np.array_equal(field_points(field, *pairs, Run(threads)), whole)
+
+
+def test_memory_does_not_grow_with_the_length_of_texts():
+    """A task of pairs needs arrays of pairs, not the elements of all their texts."""
+    draw = np.random.default_rng(1)
+    peaks = []
+    for words in (4, 400):
+        texts = column([" ".join(f"w{word}" for word in draw.integers(0, 500, words)) for _ in range(40)], "text")
+        compared = comparisons_of([texts], RUN)[0]
+        pairs = draw.integers(0, 40, (2, 1 << 14))
+        compared.points(*pairs)
+        tracemalloc.start()
+        compared.points(*pairs)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_points_as_if_all_were_counted(monkeypatch):
+    """What is left out because it cannot change the points, does not."""
+    draw = np.random.default_rng(1)
+    texts = [" ".join(draw.choice(["red", "blue", "sony", "x100", "x200"], draw.integers(1, 12))) for _ in range(60)]
+    texts += [f"{text} (1959)" for text in texts[:20]]
+    pairs = draw.integers(0, 80, (2, 2000))
+    found = [field_points(column(texts, kind), *pairs, RUN) for kind in ("text", "name", "address")]
+    compare = Forms.distances
+    monkeypatch.setattr(Forms, "distances", lambda *given: compare(*given[:3]))
+    expected = [field_points(column(texts, kind), *pairs, RUN) for kind in ("text", "name", "address")]
+    assert np.array_equal(found, expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("kind", FIELD_KINDS)

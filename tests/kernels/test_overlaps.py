@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.overlaps import count_apart, count_nearest, overlaps, sums_of_rows, two_best
+from lookalike.kernels.overlaps import common_weights, count_apart, count_nearest, overlaps, sums_of_rows, two_best
 from tests import reference as ref
 
 ROWS = st.lists(st.lists(st.integers(0, 9), unique=True, max_size=7).map(sorted), min_size=1, max_size=12)
@@ -35,6 +35,8 @@ def test_overlaps(rows, weights, data):
     found = overlaps(*as_arrays(rows), np.array(weights), left, right)
     expected = [ref.overlaps(rows[a], rows[b], weights) for a, b in zip(left, right, strict=True)]
     assert np.column_stack(found) == pytest.approx(np.array(expected).reshape(-1, 4))
+    common = common_weights(*as_arrays(rows), np.array(weights), left, right)
+    assert np.array_equal(common, found[0])
 
 
 @given(ROWS, st.data())

@@ -89,7 +89,7 @@ def test_mistakes(run: Commands, files: list[Path], tmp_path: Path) -> None:
         (("resolve", new, *FIELDS, "--one-to-one", "--to-index", "x"), "--one-to-one cannot be used with --to-index."),
         (
             ("resolve", new, "--against", tmp_path / "none"),
-            f"{tmp_path / 'none'}: no such folder; create an index with",
+            f"{tmp_path / 'none'}: no such folder; create an index with `lookalike resolve --to-index`.",
         ),
         (("index", "add", index, new), f"{index}: the index holds records; link new ones with `lookalike resolve"),
         (("index", "query", index, new), f"{index}: the index holds records; link new ones with `lookalike resolve"),

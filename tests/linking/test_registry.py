@@ -229,7 +229,7 @@ def test_an_index_of_another_kind(tmp_path, place):
         pass
     with pytest.raises(DataError, match=r"sets.index: the index holds documents, not records; build one with Rec"):
         RecordIndex.open(tmp_path / "sets.index")
-    with pytest.raises(StoreError, match=r"none.index: no such folder"):
+    with pytest.raises(StoreError, match=r"none.index: no such folder; create an index with RecordIndex.build"):
         RecordIndex.open(tmp_path / "none.index")
     with pytest.raises(DataError, match="already exists"):
         RecordIndex.build(place, FIRST)

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.arrays import even_slices
 from lookalike.core.errors import TooManyPairs, parameter
 from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import IN_MEMORY, Storage
@@ -25,7 +26,7 @@ from lookalike.core.wording import counted
 from lookalike.entities.fields import TRIGRAMS, Column
 from lookalike.entities.neighbours import nearest_as_whole, nearest_by
 from lookalike.find import find_matches, find_pairs
-from lookalike.items.sets import Sets, hash_texts
+from lookalike.items.sets import Sets, hash_texts, slices_of_texts
 from lookalike.items.sides import Sides
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
@@ -238,15 +239,8 @@ def shared_keys(keys: np.ndarray, sides: Sides, run: Run) -> tuple[np.ndarray, l
         rows = few[part]
         return _cross(items, starts[rows], one[rows], other[rows], sides, len(keys))
 
-    numbers = list(run.map(work, even_parts(pairs[few], PAIRS_PER_TASK)))
+    numbers = list(run.map(work, even_slices(np.append(0, np.cumsum(pairs[few])), PAIRS_PER_TASK)))
     return items[inside], numbers, int(np.count_nonzero(many)), int(pairs[many].sum())
-
-
-def even_parts(sizes: np.ndarray, most: int) -> list[slice]:
-    """Cut a list into consecutive parts, each with sizes of about `most` in all."""
-    part = (np.cumsum(sizes) - sizes) // most
-    starts = np.flatnonzero(np.diff(part, prepend=-1))
-    return [slice(start, stop) for start, stop in pairwise([*starts.tolist(), len(sizes)])]
 
 
 def _cross(
@@ -297,7 +291,8 @@ def rare(keys: np.ndarray) -> np.ndarray:
 
 def sets_in_parts(columns: Sequence[Column], start: int, stop: int, run: Run) -> Sets:
     """Return the sets of `record_sets` for the records from `start` to `stop`."""
-    parts = [slice(start + part.start, start + part.stop) for part in slices(stop - start, RECORDS_PER_TASK)]
+    cut = slices_of_texts([column.canonical[start:stop] for column in columns], stop - start, RECORDS_PER_TASK)
+    parts = [slice(start + part.start, start + part.stop) for part in cut]
     return Sets.concatenate(run.map(lambda part: record_sets(columns, part), parts), run)
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+from lookalike.core.arrays import even_slices
 from lookalike.core.run import Run, slices
 from lookalike.entities.fields import as_numbers
 
@@ -22,6 +23,7 @@ LONG = 20  # letters; edits in longer texts are scaled down
 SOFT = 1.0  # edits that a known variant counts as
 SLIGHT = 0.4  # edits that a remark counts as if only one of two texts ends in one
 VALUES_PER_TASK = 1 << 14
+LETTERS_PER_TASK = 1 << 22
 HOW_COMPARED = (
     "same", "same but for short forms", "same but for the order of words", "same but for initials",
     "same but for the domain", "same but for what is in parentheses", "edited"
@@ -47,13 +49,39 @@ class Form(NamedTuple):
         lengths = np.asarray(pc.utf8_length(texts)).astype(float)
         return cls(texts.to_numpy(zero_copy_only=False), lengths, np.asarray(pc.not_equal(texts, before)))
 
-    def edits(self, a: np.ndarray, b: np.ndarray, scaled: bool) -> np.ndarray:
-        """Count letters inserted and deleted; if `scaled`, scale long texts down to LONG letters."""
-        one, other = self.texts[a].tolist(), self.texts[b].tolist()
-        found: np.ndarray = process.cpdist(one, other, scorer=Indel.distance, dtype=np.int64).astype(float)
-        if scaled:
-            found = found * (LONG / np.maximum(LONG, np.maximum(self.lengths[a], self.lengths[b])))
-        return found
+    def edits(self, a: np.ndarray, b: np.ndarray, scaled: bool, most: np.ndarray) -> np.ndarray:
+        """Count letters inserted and deleted; if `scaled`, scale long texts down to LONG letters.
+
+        A count of `most` or more need not be exact: it can be any number from `most` on.
+        """
+        lengths = self.lengths[a], self.lengths[b]
+        scale = LONG / np.maximum(LONG, np.maximum(*lengths)) if scaled else np.ones(len(a))
+        found = np.abs(lengths[0] - lengths[1])  # the least it can be
+        limits = counted_up_to(np.minimum(most / scale, lengths[0] + lengths[1]))
+        near = np.flatnonzero(found <= limits)
+        for limit in np.unique(limits[near]).tolist():
+            rows = near[limits[near] == limit]
+            found[rows] = indel(self.texts[a[rows]], self.texts[b[rows]], limit)
+        return np.asarray(found * scale)
+
+
+def counted_up_to(limits: np.ndarray) -> np.ndarray:
+    """Return whole numbers above the limits, by at most an eighth: few different ones.
+
+    >>> counted_up_to(np.array([0, 3.2, 6.9, 8.1, 100])).tolist()
+    [1, 4, 7, 9, 104]
+    """
+    above = np.floor(limits).astype(np.int64) + 1
+    step = 1 << np.maximum(0, np.frexp(above)[1] - 4).astype(np.int64)
+    return np.asarray(-(-above // step) * step)
+
+
+def indel(one: np.ndarray, other: np.ndarray, limit: int | None = None) -> np.ndarray:
+    """Count letters inserted and deleted, up to a limit: farther pairs of texts get the limit plus one."""
+    found: np.ndarray = process.cpdist(
+        one.tolist(), other.tolist(), scorer=Indel.distance, score_cutoff=limit, dtype=np.int64
+    )
+    return found
 
 
 class Initials(NamedTuple):
@@ -98,31 +126,39 @@ class Forms:
         if kind == "number":
             self.numbers = as_numbers(values)
 
-    def distances(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances of values given by position, and which of HOW_COMPARED."""
+    def distances(self, a: np.ndarray, b: np.ndarray, most: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of values given by position, and which of HOW_COMPARED.
+
+        Those that are not below `most` can be any number that is not; this saves most of the time.
+        """
+        most = np.full(len(a), np.inf) if most is None else most
         same = (self.exact.texts[a] == self.exact.texts[b]).astype(bool)
         way = np.where(same, SAME, EDITED)
         if self.kind == "category":
             return np.where(same, 0.0, np.inf), way
         if self.kind == "number":
             return np.where(same, 0.0, _relative(self.numbers[a], self.numbers[b])), way
-        apart = np.where(same, 0.0, self.plain.edits(a, b, bool(self.ways)))
+        apart = np.where(same, 0.0, self.plain.edits(a, b, bool(self.ways), most))
 
         def soften(number: int, rows: np.ndarray, edits: np.ndarray) -> None:
             better = SOFT + edits < apart[rows]
             apart[rows[better]], way[rows[better]] = (SOFT + edits)[better], number
 
+        def left(rows: np.ndarray) -> np.ndarray:
+            return np.minimum(apart[rows], most[rows]) - SOFT
+
         for number, form in self.forms.items():
-            rows = np.flatnonzero(~same & (form.changed[a] | form.changed[b]))  # others are as far apart as before
-            soften(number, rows, form.edits(a[rows], b[rows], True))
+            changed = form.changed[a] | form.changed[b]  # others are as far apart as before
+            rows = np.flatnonzero(changed & (apart > SOFT))
+            soften(number, rows, form.edits(a[rows], b[rows], True, left(rows)))
         if INITIAL in self.ways:
-            rows = np.flatnonzero(~same & self.initials.can_match(a, b))
-            soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows]))
+            rows = np.flatnonzero(self.initials.can_match(a, b) & (apart > SOFT))
+            soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows], left(rows)))
         way[~same & (apart == 0)] = REMARK
         apart += self.between_remarks(a, b)
         if self.remarks is not None:  # one text can have its year in parentheses, the other without them
             rows = np.flatnonzero((self.remarks[a] == "") != (self.remarks[b] == ""))
-            edits = self.whole.edits(a[rows], b[rows], True)
+            edits = self.whole.edits(a[rows], b[rows], True, np.minimum(apart[rows], most[rows]))
             better = edits < apart[rows]
             apart[rows[better]], way[rows[better]] = edits[better], np.where(edits[better] > 0, EDITED, SAME)
         return apart, way
@@ -134,14 +170,17 @@ class Forms:
         one, other = self.remarks[a], self.remarks[b]
         out = np.where((one == other).astype(bool), 0.0, SLIGHT)
         both = np.flatnonzero((out > 0) & ((one != "") & (other != "")).astype(bool))
-        out[both] = process.cpdist(one[both].tolist(), other[both].tolist(), scorer=Indel.distance, dtype=np.int64)
+        out[both] = indel(one[both], other[both])
         return out
 
-    def _edits_of_initials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        texts = self.written.texts
-        cut = [text for pair in map(_initials, texts[a].tolist(), texts[b].tolist()) for text in pair]
-        both = pa.array(cut, pa.large_string())
-        return Form.of(both, both).edits(np.arange(0, len(cut), 2), np.arange(1, len(cut), 2), True)
+    def _edits_of_initials(self, a: np.ndarray, b: np.ndarray, most: np.ndarray) -> np.ndarray:
+        texts, lengths, out = self.written.texts, self.written.lengths, np.zeros(len(a))
+        for part in even_slices(np.append(0, np.cumsum(lengths[a] + lengths[b])), LETTERS_PER_TASK):
+            pairs = map(_initials, texts[a[part]].tolist(), texts[b[part]].tolist())
+            both = pa.array([text for pair in pairs for text in pair], pa.large_string())
+            places = np.arange(0, len(both), 2)
+            out[part] = Form.of(both, both).edits(places, places + 1, True, most[part])
+        return out
 
 
 def distances(

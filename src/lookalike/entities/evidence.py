@@ -213,7 +213,7 @@ class Lessons(NamedTuple):
         """Return what all words say that differ, what the common ones say, and the worst that differs."""
         shared, _, *worst = self.against.overlaps(one, other)
         differing = 2 * shared - self.against.sums[one] - self.against.sums[other]
-        return [differing, self.common.overlaps(one, other)[0], -np.maximum(*worst)]
+        return [differing, self.common.common(one, other), -np.maximum(*worst)]
 
 
 def tally_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Tallies:

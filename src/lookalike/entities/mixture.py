@@ -48,13 +48,14 @@ Laird, D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import UsageError, positive, whole
+from lookalike.entities.patterns import Patterns, check, levels_in
 
-MISSING_LEVEL = 255
 PRIOR = 1.0  # pseudo-pairs, spread evenly over the levels, so that no level has probability 0
 STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in matches
 TRIAL = 20  # steps from each start before the best one is chosen
@@ -62,9 +63,8 @@ IDENTIFYING = 0.95  # relatives differ in a field in which at least this share o
 OFTEN = 1 / 3  # the share of matches that differ in a field from which relatives are added
 MOSTLY = 1 / 2  # the same for further classes
 CAP = 1 / 4  # how often matches may differ in a field by which there are relatives
+ROUNDS = 2  # of taking the matches out of all pairs
 LEAST_FIELDS = 3  # informative fields needed to separate matches from pairs that a field picked
-DENSE = 1 << 22  # up to this many codes of patterns are counted in an array
-LARGEST_CODE = 1 << 62
 
 Levels = tuple[np.ndarray, ...]  # one array of probabilities per field
 
@@ -95,7 +95,7 @@ class Mixture:
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
         """Return for each pair the probability that it is a match."""
-        patterns = _Patterns.of(levels, self._sizes())
+        patterns = Patterns.of(levels, self._sizes())
         match, other = self._logs(patterns.columns)
         return np.asarray(np.exp(match - np.logaddexp(match, other))[patterns.row])
 
@@ -141,55 +141,27 @@ class Mixture:
         return ways
 
 
-@dataclass(frozen=True, eq=False)
-class _Patterns:
-    """The distinct rows of levels, as columns, their counts, and the row that each pair has.
+class _Known(NamedTuple):
+    """What is known besides the pairs: counts of levels, per field, with which the fit begins."""
 
-    A missing level is one more than the field's top level.
-    """
+    random: Levels | None  # in random pairs; they fix u
+    every: bool  # whether these are all pairs, and so include the matches
+    matches: Levels  # pseudo-counts in matches
 
-    columns: list[np.ndarray]
-    counts: np.ndarray
-    row: np.ndarray
+    @property
+    def u(self) -> Levels | None:
+        """Return the shares of levels in random pairs."""
+        return None if self.random is None else tuple(count / count.sum() for count in self.random)
 
-    @classmethod
-    def of(cls, levels: np.ndarray, sizes: list[int]) -> "_Patterns":
-        _check("levels", levels, len(sizes))
-        code, codes = np.zeros(len(levels), np.int64), 1
-        for field, size in enumerate(sizes):
-            slot = np.full(MISSING_LEVEL + 1, -1)
-            slot[:size], slot[MISSING_LEVEL] = range(size), size
-            if codes > LARGEST_CODE // (size + 1):
-                code = np.unique(code, return_inverse=True)[1]
-                codes = len(code)
-            slots = slot[levels[:, field]]
-            if slots.min(initial=0) < 0:
-                got = levels[slots < 0, field][0]
-                raise UsageError(f"levels of field {field} must be below {size}, as in the fitted pairs; got {got}.")
-            code *= size + 1
-            code += slots
-            codes *= size + 1
-        if codes > DENSE:
-            _, any_of, row, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
-        else:
-            counts = np.bincount(code, minlength=codes)
-            present = np.flatnonzero(counts)
-            any_of, place = np.zeros(codes, np.int64), np.zeros(codes, np.int64)
-            any_of[code] = np.arange(len(code))
-            place[present] = np.arange(len(present))
-            any_of, row, counts = any_of[present], place[code], counts[present]
-        rows = levels[any_of].astype(np.int64)
-        columns = [np.where(rows[:, field] == MISSING_LEVEL, size, rows[:, field]) for field, size in enumerate(sizes)]
-        return cls(columns, counts.astype(float), row)
-
-    def count(self, field: int, size: int, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted count of pairs per level of a field, including the prior."""
-        return np.bincount(self.columns[field], weights, size + 1)[:size] + PRIOR / size
+    def without(self, matches: Levels) -> "_Known":
+        """Return the same without these counts of matches among the random pairs."""
+        fields = zip(self.random or (), matches, strict=True)
+        return self._replace(random=tuple(np.maximum(count - found, PRIOR / len(count)) for count, found in fields))
 
 
 def fit(
-    levels: np.ndarray, *, random_levels: np.ndarray | None = None, relatives: bool = False, steps: int = 1000,
-    tolerance: float = 1e-9,
+    levels: np.ndarray, *, random_levels: np.ndarray | None = None, every_pair: bool = False,
+    relatives: bool = False, usual: Sequence[float] | None = None, steps: int = 1000, tolerance: float = 1e-9,
 ) -> Mixture:  # fmt: skip
     """Fit the model to agreement `levels`: uint8, one row per pair, one column per field.
 
@@ -197,6 +169,9 @@ def fit(
     informative, the fields that picked the pairs become part of the model. Without `random_levels`
     u is fitted to the pairs, as if no field had picked them. `relatives` adds classes of relatives
     where the matches differ too often; it needs `random_levels` and three informative fields.
+    `every_pair` says that `random_levels` are those of all pairs, of which matches can be many: u is
+    fitted without them. `usual` are pseudo-counts of levels in matches, the same for each field, in
+    place of the even prior.
 
     A higher level is never weaker evidence for a match: m / u rises with the level, by weighted
     isotonic regression in each step of EM (R. Dykstra, S. Kochar and T. Robertson, JASA 90 (1995)).
@@ -213,28 +188,47 @@ def fit(
     (0.07, 50)
     """
     steps, tolerance = whole("steps", steps), positive("tolerance", tolerance)
-    _check("levels", levels)
+    check("levels", levels)
     fields = levels.shape[1]
-    sizes = [_size(levels[:, field]) for field in range(fields)]
-    u = None
+    sizes = [levels_in(levels[:, field]) for field in range(fields)]
+    if usual is not None:
+        sizes = [max(size, len(usual)) for size in sizes]
+    random = None
     if random_levels is not None:
-        _check("random_levels", random_levels, fields)
-        sizes = [max(size, _size(random_levels[:, field])) for field, size in enumerate(sizes)]
-        u = _shares(_Patterns.of(random_levels, sizes), sizes)
-    patterns = _Patterns.of(levels, sizes)
-    fixed = u is not None
-    with_ways = fixed and sum(size > 1 for size in sizes) >= LEAST_FIELDS
-    starts = [_start(u or _shares(patterns, sizes), share, top, with_ways) for share, top in STARTS]
+        check("random_levels", random_levels, fields)
+        sizes = [max(size, levels_in(random_levels[:, field])) for field, size in enumerate(sizes)]
+        random = _counts(Patterns.of(random_levels, sizes), sizes)
+    prior = tuple(np.full(size, PRIOR / size) if usual is None else np.array(usual) for size in sizes)
+    known = _Known(random, every_pair, prior)
+    patterns = Patterns.of(levels, sizes)
+    u = known.u
+    with_ways = u is not None and sum(size > 1 for size in sizes) >= LEAST_FIELDS
+    starts = [
+        _start(u or tuple(one / one.sum() for one in _counts(patterns, sizes)), share, top, with_ways)
+        for share, top in STARTS
+    ]
     if not len(levels):
         return starts[0]
-    trials = [_climb(patterns, start, fixed, min(TRIAL, steps), tolerance) for start in starts]
+    trials = [_climb(patterns, start, known, min(TRIAL, steps), tolerance) for start in starts]
     best = max(trials, key=lambda trial: trial.log_likelihood)
-    mixture = two_classes = _climb(patterns, best, fixed, steps, tolerance)
+    mixture = two_classes = _settle(patterns, best, known, steps, tolerance)
     while relatives and with_ways and (fields_to_add := _suspicious(mixture)):
         by = [some.field for some in mixture.relatives]
         trials = [_with_relatives(two_classes, [*by, field]) for field in fields_to_add]
-        done = [_climb(patterns, trial, fixed, steps, tolerance) for trial in trials]
+        done = [_settle(patterns, trial, known, steps, tolerance) for trial in trials]
         mixture = max(done, key=lambda trial: trial.log_likelihood)
+    return mixture
+
+
+def _settle(patterns: Patterns, mixture: Mixture, known: _Known, steps: int, tolerance: float) -> Mixture:
+    """Climb; if the random pairs are all pairs, take the matches out of u, and climb again."""
+    mixture = _climb(patterns, mixture, known, steps, tolerance)
+    for _ in range(ROUNDS if known.every else 0):
+        match, other = mixture._logs(patterns.columns)
+        matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
+        counts = tuple(patterns.count(field, len(u), matches) for field, u in enumerate(mixture.u))
+        u = known.without(counts).u or mixture.u
+        mixture = _climb(patterns, replace(mixture, u=u, steps=0), known, steps, tolerance)
     return mixture
 
 
@@ -243,7 +237,7 @@ def _suspicious(mixture: Mixture) -> list[int]:
     by = {some.field for some in mixture.relatives}
     often = MOSTLY if by else OFTEN
     fields = enumerate(zip(mixture.m, mixture.u, strict=True))
-    return [field for field, (m, u) in fields if field not in by and u[0] >= IDENTIFYING and m[0] > often]
+    return [field for field, (m, u) in fields if field not in by and IDENTIFYING <= u[0] < 1 and m[0] > often]
 
 
 def _with_relatives(mixture: Mixture, by: list[int]) -> Mixture:
@@ -255,33 +249,33 @@ def _with_relatives(mixture: Mixture, by: list[int]) -> Mixture:
         relatives.append(Relatives(field, tuple(levels)))
         shares.append(mixture.share * mixture.m[field][0] / len(by))
     others = np.append((1 - mixture.share) * mixture.picked, shares)
-    return replace(
-        mixture, m=m, share=1 - others.sum(), picked=others / others.sum(), relatives=tuple(relatives), steps=0
-    )
+    share = mixture.share * (1 - float(np.mean([mixture.m[field][0] for field in by])))
+    return replace(mixture, m=m, share=share, picked=others / others.sum(), relatives=tuple(relatives), steps=0)
 
 
-def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, tolerance: float) -> Mixture:
+def _climb(patterns: Patterns, mixture: Mixture, known: _Known, steps: int, tolerance: float) -> Mixture:
     """Take steps of EM until the likelihood, including the prior, no longer rises."""
     before = -inf
     while True:
-        mixture, after = _with_likelihood(patterns, mixture)
+        mixture, after = _with_likelihood(patterns, mixture, known)
         if after - before <= tolerance * patterns.counts.sum() or mixture.steps == steps:
             return mixture
         before = after
-        mixture = _step(patterns, mixture, fixed)
+        mixture = _step(patterns, mixture, known)
 
 
-def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, float]:
+def _with_likelihood(patterns: Patterns, mixture: Mixture, known: _Known) -> tuple[Mixture, float]:
     """Return the mixture with its log-likelihood, and the latter including the prior."""
     likelihood = float(patterns.counts @ np.logaddexp(*mixture._logs(patterns.columns)))
-    spread = [*mixture.m, *mixture.u, np.array([mixture.share, 1 - mixture.share])]
+    prior = sum(float(np.log(m) @ count) for m, count in zip(mixture.m, known.matches, strict=True))
+    spread = [*mixture.u, np.array([mixture.share, 1 - mixture.share])]
     if mixture.picked[1:].any():
         spread += [*mixture.v, mixture.picked, *(w for some in mixture.relatives for w in some.levels)]
-    prior = sum(float(np.log(shares).sum()) * PRIOR / len(shares) for shares in spread)
+    prior += sum(float(np.log(shares).sum()) * PRIOR / len(shares) for shares in spread)
     return replace(mixture, log_likelihood=likelihood), likelihood + prior
 
 
-def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
+def _step(patterns: Patterns, mixture: Mixture, known: _Known) -> Mixture:
     """Take one step of EM: estimate which pairs match, then the parameters that fit that best."""
     match, other = mixture._logs(patterns.columns)
     matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
@@ -289,13 +283,13 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
     m, u = [], []
     by = {some.field for some in mixture.relatives}
     for field, chance in enumerate(mixture.u):
-        count = patterns.count(field, len(chance), matches)
-        if fixed:
+        count = patterns.count(field, len(chance), matches) + known.matches[field]
+        if known.random is not None:
             shares = _rising(count, chance)
             m.append(_capped(shares) if field in by else shares)
             u.append(chance)
         else:
-            count_others = patterns.count(field, len(chance), others)
+            count_others = _count(patterns, field, chance, others)
             both = count + count_others
             m.append(_rising(count, both / both.sum()))
             u.append((both - m[-1] * count.sum()) / count_others.sum())
@@ -305,11 +299,11 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
         return found
     ways = mixture._ways(patterns.columns)
     per_way = [others * way / sum(ways) for way in ways]
-    v = tuple(_rising(patterns.count(field, len(chance), per_way[field + 1]), chance) for field, chance in enumerate(u))
+    v = tuple(_rising(_count(patterns, field, chance, per_way[field + 1]), chance) for field, chance in enumerate(u))
     relatives = []
     for some, weights in zip(mixture.relatives, per_way[len(u) + 1 :], strict=True):
         w = [
-            chance if field == some.field else _rising(patterns.count(field, len(chance), weights), chance)
+            chance if field == some.field else _rising(_count(patterns, field, chance, weights), chance)
             for field, chance in enumerate(u)
         ]
         relatives.append(Relatives(some.field, tuple(w)))
@@ -325,9 +319,14 @@ def _start(u: Levels, share: float, top: float, with_ways: bool) -> Mixture:
     return Mixture(m, u, m, share, picked, 0.0, 0)
 
 
-def _shares(patterns: _Patterns, sizes: list[int]) -> Levels:
-    counts = [patterns.count(field, size, patterns.counts) for field, size in enumerate(sizes)]
-    return tuple(count / count.sum() for count in counts)
+def _counts(patterns: Patterns, sizes: list[int]) -> Levels:
+    """Return the counts of levels per field, with the prior."""
+    return tuple(_count(patterns, field, np.ones(size), patterns.counts) for field, size in enumerate(sizes))
+
+
+def _count(patterns: Patterns, field: int, levels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted counts of the levels of a field, with the prior."""
+    return patterns.count(field, len(levels), weights) + PRIOR / len(levels)
 
 
 def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
@@ -350,16 +349,3 @@ def _capped(shares: np.ndarray) -> np.ndarray:
     if shares[0] <= CAP:
         return shares
     return np.append(CAP, shares[1:] * (1 - CAP) / (1 - shares[0]))
-
-
-def _size(column: np.ndarray) -> int:
-    """Return the number of levels up to the highest seen, at least 1."""
-    return int(np.max(column, where=column != MISSING_LEVEL, initial=0)) + 1
-
-
-def _check(name: str, levels: np.ndarray, fields: int | None = None) -> None:
-    if not isinstance(levels, np.ndarray) or levels.dtype != np.uint8 or levels.ndim != 2 or not levels.shape[1]:
-        got = f"{levels.dtype} of shape {levels.shape}" if isinstance(levels, np.ndarray) else type(levels).__name__
-        raise UsageError(f"{name} must be a uint8 array of pairs x fields; got {got}.")
-    if fields is not None and levels.shape[1] != fields:
-        raise UsageError(f"{name} must have {fields} fields; got {levels.shape[1]}.")

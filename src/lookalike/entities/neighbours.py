@@ -18,7 +18,7 @@ from lookalike.core.run import Run, Tick, slices
 from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.rarities import Rarities
-from lookalike.items.sets import Sets
+from lookalike.items.sets import Sets, slices_of_texts
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.postings import (
@@ -89,7 +89,7 @@ def nearest_as_whole(
 
 def whole_texts(columns: Sequence[Column], run: Run) -> pa.LargeStringArray:
     """Return all values of each record as one text, null if there are none."""
-    parts = slices(len(columns[0].canonical), TEXTS_PER_TASK)
+    parts = slices_of_texts([column.canonical for column in columns], len(columns[0].canonical), TEXTS_PER_TASK)
     made = run.map(lambda part: _joined([column.canonical[part] for column in columns]), parts)
     return pa.chunked_array(list(made), pa.large_string()).combine_chunks()
 
@@ -189,7 +189,9 @@ class ElementRows(NamedTuple):
         made: list[TextElements] = []
         filled = 0
         elements = storage.empty(name, len(cuts) * most_elements(texts), np.int32)
-        for one in run.map(lambda part: TextElements.of(texts[part], cuts), slices(len(texts), TEXTS_PER_TASK)):
+        for one in run.map(
+            lambda part: TextElements.of(texts[part], cuts), slices_of_texts([texts], len(texts), TEXTS_PER_TASK)
+        ):
             place = elements[filled : filled + len(one.elements)]
             place[:] = one.elements
             made.append(one._replace(elements=place))

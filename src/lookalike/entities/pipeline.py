@@ -157,7 +157,7 @@ def compare(
         left, right, found_by = with_labelled(labelled, left, right, found_by)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
-        comparisons = comparisons_of(columns, run, None if known is None else known.rarities)
+        comparisons = comparisons_of(columns, run, None if known is None else known.rarities, storage)
     pairs = score_pairs(comparisons, weights, left, right, run, storage)
     if known is not None:
         found = known.estimate(columns, comparisons, pairs, tables.sides, run, storage)

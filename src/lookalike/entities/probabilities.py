@@ -8,7 +8,8 @@ import numpy as np
 
 from lookalike.core.run import Run
 from lookalike.entities.fields import Column
-from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
+from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
+from lookalike.entities.patterns import MISSING_LEVEL
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.items.sides import Sides
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
+USUAL_MATCHES = (0.75, 0.25, 1.0, 3.0)  # five, by level: as most fields agree in matches of people, papers, products
 INFORMATIVE = 0.5  # an informative field has both values in more than this share of pairs
 ALIKE = 0.9  # and agrees fully in less than this share of random pairs
 LIKELY = 0.5  # the least probability of a match, unless a precision is given
@@ -70,13 +72,16 @@ def by_mixture(
 ) -> Probabilities:
     """Fit a mixture model of matches, non-matches and relatives to all pairs.
 
-    A pair can be a match although both records have better ones: a table may hold many copies.
+    A pair can be a match although both records have better ones: a table may hold many copies. A small
+    table can have none: then nothing but USUAL_MATCHES says what matches look like.
     """
     levels = as_levels(pairs.points)
-    random = random_pairs(len(comparisons[0].codes), sides, seed)
+    records = len(comparisons[0].codes)
+    small = not sides.two and records * (records - 1) // 2 <= RANDOM_PAIRS
+    random = np.triu_indices(records, 1) if small else random_pairs(records, sides, seed)
     random_levels = as_levels(points_of_pairs(comparisons, *random, run))
     with run.stage("mixture"):
-        mixture = fit(levels, random_levels=random_levels, relatives=True)
+        mixture = fit(levels, random_levels=random_levels, every_pair=small, relatives=True, usual=USUAL_MATCHES)
     notes = []
     for some in mixture.relatives:
         name = comparisons[some.field].name

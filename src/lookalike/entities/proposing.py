@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
 from lookalike.entities.fields import WORDS, Field, normalise
-from lookalike.entities.kinds import hinted_kind, make_column, words_of
-from lookalike.entities.rarities import unit_vectors
+from lookalike.entities.kinds import guess_common_kind, hinted_kind, make_column, words_of
 from lookalike.entities.scores import FULL_POINTS, field_points
+from lookalike.entities.whole import TextVectors
 
 LEAST_FILLED = 0.02  # the least share of records with a value
 SAMPLE = 2000  # records whose counterparts are looked for; also the values that are read to judge a column
@@ -30,6 +30,7 @@ COMMON_WORDS = 2  # the least number of such words in common
 CLEARLY = 1.5  # how many times as much as the next one the best record must have in common
 FEW = 10  # with fewer pairs, nothing can be said about two columns
 AGREEMENT, ERRORS = 0.01, 4.0  # the least excess over random pairs: a similarity, and in standard errors
+MOST = 0.5  # the share of linked records that must have the same date
 OVERLAP = 0.3  # the least share of words that two columns have in common, where no records can be linked
 RUNNING = r"^[\pL _-]{0,8}(?P<number>\d{1,18})$"  # a number, perhaps with letters before it
 MEANING_ONE = ("phone", "email", "address")  # kinds whose names in HINTS mean the same
@@ -124,7 +125,9 @@ def corresponding(
             if (at, to) in named:
                 agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run)
             if not agree[at, to]:
-                agree[at, to] = agreement(one.values, other.values, *linked)
+                agree[at, to] = agreement(one.values, other.values, *linked, run)
+                if agree[at, to] and _are_dates((one.name, other.name), tables):  # words of dates are years and months
+                    agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run, unknown=0.0)
             if (_is_id(one) or _is_id(other)) and not pc.any(pc.is_in(one.values, other.values)).as_py():
                 agree[at, to] = 0
     order = sorted(np.argwhere(agree > 0).tolist(), key=lambda pair: (tuple(pair) not in named, -agree[tuple(pair)]))
@@ -195,7 +198,9 @@ def _incidence(words: Iterable[tuple[np.ndarray, np.ndarray]], known: np.ndarray
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(records, len(known)))
 
 
-def agreement(one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray) -> float:
+def agreement(
+    one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray, run: Run
+) -> float:
     """Return by how much more similar two columns are in linked records than in random pairs; 0 if not clearly.
 
     With too few linked records, columns agree if they have many words in common.
@@ -205,18 +210,18 @@ def agreement(one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.nda
     ours, theirs = ours.filter(present), theirs.filter(present)
     if len(ours) < FEW:
         return _overlap(one, other)
-    vectors = unit_vectors(pa.concat_arrays([ours, theirs]))
-
-    def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.asarray(vectors[a].multiply(vectors[b]).sum(axis=1)).ravel()
-
-    return _excess(len(ours), cosines)
+    return _excess(len(ours), TextVectors.of(pa.concat_arrays([ours, theirs]), run).cosines)
 
 
 def agreement_by_kind(
-    one: str, other: str, tables: Sequence[pa.Table], left: np.ndarray, right: np.ndarray, run: Run
-) -> float:
-    """Return `agreement` of columns of the same name, by their points; 1 with too few linked records."""
+    one: str, other: str, tables: Sequence[pa.Table], left: np.ndarray, right: np.ndarray, run: Run,
+    unknown: float = 1.0,
+) -> float:  # fmt: skip
+    """Return `agreement` of columns of the same name, by their points; `unknown` with too few linked records.
+
+    Dates of an entity are the same in most linked records. The days on which two records of it were
+    made are not, but they are close to each other, so the same in part: they do not agree.
+    """
     sides = [
         table[name].take(pa.array(rows)) for table, name, rows in zip(tables, (one, other), (left, right), strict=True)
     ]
@@ -224,12 +229,19 @@ def agreement_by_kind(
     present = np.asarray(column.values.is_valid())
     both = np.flatnonzero(present[: len(left)] & present[len(left) :])
     if len(both) < FEW:
-        return 1.0
+        return unknown
 
     def shares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return field_points(column, both[a], both[b - len(both)] + len(left), run) / FULL_POINTS
+        points = field_points(column, both[a], both[b - len(both)] + len(left), run)
+        return np.asarray(points == FULL_POINTS, float) if column.kind == "date" else points / FULL_POINTS
 
-    return _excess(len(both), shares)
+    excess = _excess(len(both), shares)
+    return excess if column.kind != "date" or excess >= MOST else 0.0
+
+
+def _are_dates(names: Sequence[str], tables: Sequence[pa.Table]) -> bool:
+    sides = [table[name] for table, name in zip(tables, names, strict=True)]
+    return guess_common_kind(names, sides) == "date"
 
 
 def _excess(pairs: int, similar: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:

@@ -1,6 +1,6 @@
 """Weight the words and trigrams of texts by their rarity: the fewer texts have one, the more it says."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -50,31 +50,3 @@ def element_rows(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
     made = [shingles.hashes(texts) for shingles in (WORDS, TRIGRAMS)]
     rows = [np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made]
     return np.concatenate(rows), np.concatenate([hashes for _, hashes in made])
-
-
-def word_vectors(texts: pa.LargeStringArray, rarities: Rarities | None = None) -> Any:
-    """Convert texts to sparse vectors of their words and trigrams, each weighted by its rarity.
-
-    The rarity is counted in these texts, or given.
-    """
-    from scipy.sparse import csr_array  # slow to import
-
-    rows, hashes = element_rows(texts)
-    elements, columns = np.unique(hashes, return_inverse=True)
-    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), max(1, len(elements))))
-    matrix.data[:] = 1  # an element counts once per text
-    if rarities is None:
-        count, counts = len(texts), np.bincount(matrix.indices, minlength=matrix.shape[1])
-    else:
-        count, counts = rarities.texts, rarities.counts_of(elements)
-    matrix.data = np.log(1 + count / counts[matrix.indices])
-    return matrix
-
-
-def unit_vectors(texts: pa.LargeStringArray, rarities: Rarities | None = None) -> Any:
-    """Return the vectors of `word_vectors` scaled to length 1: their products are cosines."""
-    from scipy.sparse import diags_array  # slow to import
-
-    vectors = word_vectors(texts, rarities)
-    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-    return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors

@@ -20,13 +20,15 @@ from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.comparing import SOFT, Forms
 from lookalike.entities.fields import Column
 from lookalike.entities.kinds import names_apart
-from lookalike.entities.rarities import Rarities, unit_vectors
+from lookalike.entities.rarities import Rarities
+from lookalike.entities.whole import TextVectors
 from lookalike.measures import edit
 
 FULL_POINTS = 100.0  # for two values that are the same
 NEUTRAL = 50.0  # points for a field that is missing in one of the records
 PENALTY = 4.0  # points per squared edit
 UNLIKE = 5.0  # edits, beyond SOFT, for texts that share no word or shingle
+FARTHEST = (FULL_POINTS / PENALTY) ** 0.5  # edits from which on a field has no points
 SWAPPED = PENALTY * SOFT**2  # points that a name loses if it is in the field of the other name
 SWAPPED_BELOW, SWAPPED_FROM = 75.0, 60.0  # the points of both names, as they are and crosswise
 PAIRS_PER_TASK = 1 << 16
@@ -99,13 +101,14 @@ def points_of_pairs(
 
 
 def comparisons_of(
-    columns: Sequence[Column], run: Run, rarities: Mapping[str, Rarities] | None = None
+    columns: Sequence[Column], run: Run, rarities: Mapping[str, Rarities] | None = None, storage: Storage = IN_MEMORY
 ) -> "list[FieldComparison]":
     """Prepare all fields to be compared; `rarities` of words, by field, replace those in the columns."""
     coded = run.map(lambda column: column.values.dictionary_encode(), columns)
     known = rarities or {}
     made = [
-        FieldComparison(column, one, run, known.get(column.name)) for column, one in zip(columns, coded, strict=True)
+        FieldComparison(column, one, run, known.get(column.name), storage)
+        for column, one in zip(columns, coded, strict=True)
     ]
     if apart := names_apart([(column.name, column.kind) for column in columns]):
         made[apart[0]].swapped = SwappedNames.of(columns, *apart, run)
@@ -115,13 +118,18 @@ def comparisons_of(
 class FieldComparison:
     """A field of all records, ready to be compared."""
 
-    def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run, rarities: Rarities | None = None) -> None:
+    def __init__(
+        self, column: Column, coded: pa.DictionaryArray, run: Run, rarities: Rarities | None = None,
+        storage: Storage = IN_MEMORY,
+    ) -> None:  # fmt: skip
         self.name = column.name
         self.swapped: SwappedNames | None = None  # if this is a given name, and there is a surname
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
         written = written_once(column, self.codes, len(coded.dictionary))
         self.forms = Forms(column.kind, coded.dictionary, written, run)
-        self.vectors = unit_vectors(written, rarities) if column.kind == "text" and len(written) else None
+        self.vectors: TextVectors | None = None
+        if column.kind == "text" and len(written):
+            self.vectors = TextVectors.of(written, run, rarities, storage, f"compared {column.name}")
 
     def points(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the points of pairs of records, nan where missing; each pair of values is compared once."""
@@ -132,10 +140,11 @@ class FieldComparison:
         size = int(self.codes.max(initial=0)) + 1
         pairs, where = np.unique(one[differ] * size + other[differ], return_inverse=True)
         a, b = np.divmod(pairs, size)
-        apart, _ = self.forms.distances(a, b)
+        apart = np.full(len(a), FARTHEST)
         if self.vectors is not None:
-            common = np.asarray(self.vectors[a].multiply(self.vectors[b]).sum(axis=1)).ravel()
-            apart = np.minimum(apart, SOFT + UNLIKE * (1 - common) + self.forms.between_remarks(a, b))
+            unlike = UNLIKE * (1 - self.vectors.cosines(a, b))
+            apart = np.minimum(apart, SOFT + unlike + self.forms.between_remarks(a, b))
+        apart = np.minimum(apart, self.forms.distances(a, b, apart)[0])
         out[differ] = np.maximum(0.0, FULL_POINTS - PENALTY * apart**2).astype(np.float32)[where]
         return out
 

@@ -13,7 +13,7 @@ from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.neighbours import ElementRows, whole_texts
 from lookalike.entities.rarities import Rarities
 from lookalike.entities.usual import in_slices
-from lookalike.kernels.overlaps import overlaps, sums_of_rows
+from lookalike.kernels.overlaps import common_weights, overlaps, sums_of_rows
 
 PAIRS_PER_TASK = 1 << 16
 WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
@@ -36,9 +36,34 @@ class WeighedRows(NamedTuple):
         found: tuple[np.ndarray, ...] = overlaps(self.rows.indptr, self.rows.elements, self.weights, one, other)
         return found
 
+    def common(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Weigh what pairs of rows have in common."""
+        found: np.ndarray = common_weights(self.rows.indptr, self.rows.elements, self.weights, one, other)
+        return found
+
     def share(self, common: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return which part of the weight of rows is common."""
         return np.asarray(common / np.maximum(self.sums[rows], 1e-300))
+
+
+class TextVectors(NamedTuple):
+    """Texts as vectors of their words and trigrams, each weighted by its rarity."""
+
+    squares: WeighedRows  # of the weights
+
+    @classmethod
+    def of(
+        cls, texts: pa.LargeStringArray, run: Run, rarities: Rarities | None = None, storage: Storage = IN_MEMORY,
+        name: str = "",
+    ) -> Self:  # fmt: skip
+        """Cut texts into elements; their rarity is counted in these texts, or given."""
+        rows = Rows.of(texts, run, (WORDS, TRIGRAMS), rarities, storage, name)
+        return cls(WeighedRows.of(rows, rows.weights**2))
+
+    def cosines(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the cosines of pairs of texts, 0 for a text without elements."""
+        lengths = self.squares.rows.lengths
+        return np.asarray(self.squares.common(one, other) / np.maximum(lengths[one] * lengths[other], 1e-300))
 
 
 def words_with_digits(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -93,7 +118,7 @@ class WholeTexts(NamedTuple):
 
         def work(part: slice) -> np.ndarray:
             one, other = self.codes[left[part]], self.codes[right[part]]
-            common = sum(some.overlaps(one, other)[0] for some in squares)
+            common = sum(some.common(one, other) for some in squares)
             return np.asarray(np.minimum(1, common / np.maximum(lengths[one] * lengths[other], 1e-300)))
 
         return storage.filled("near", len(left), np.float64, work, run, PAIRS_PER_TASK)
@@ -106,8 +131,7 @@ class WholeTexts(NamedTuple):
         one, other = self.codes[left], self.codes[right]
         full = np.log(1 + self.texts)
         shared, rarest, only_one, only_other = self.words.overlaps(one, other)
-        letters = self.grams.overlaps(one, other)[0]
-        numbers = self.numbers.overlaps(one, other)[0]
+        letters, numbers = self.grams.common(one, other), self.numbers.common(one, other)
         more, others = numbers < self.numbers.sums[one], numbers < self.numbers.sums[other]
         return [
             np.minimum(shared / full, 5), rarest / full, one == other,

@@ -47,7 +47,8 @@ class Store:
         if create:
             path.mkdir()
         elif not has_store(path):
-            raise no_index(path)
+            must_be_local(path, "an index")
+            raise NoIndex(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
         self._used, self._users = Condition(), 0
         self._writing, self._compacting = Lock(), Lock()
@@ -286,12 +287,13 @@ def check_new(path: Path) -> None:
         raise DataError(f"{path}: cannot be created: there is no folder {path.absolute().parent}.")
 
 
-def no_index(path: Path) -> StoreError:
-    """Return the error for a path without an index."""
-    must_be_local(path, "an index")
-    how = f"create an index with {remedy('Index.build', '`lookalike index build`')}"
-    if path.is_dir():
-        return StoreError(f"{path}: this folder is not a lookalike index; {how}.")
-    if path.exists():
-        return StoreError(f"{path}: this is a file, but a lookalike index is a folder; {how}.")
-    return StoreError(f"{path}: no such folder; {how}.")
+class NoIndex(StoreError):
+    """There is no index at a path; `python` and `command` create one there."""
+
+    def __init__(self, path: Path, python: str = "Index.build", command: str = "`lookalike index build`") -> None:
+        what = "no such folder"
+        if path.is_dir():
+            what = "this folder is not a lookalike index"
+        elif path.exists():
+            what = "this is a file, but a lookalike index is a folder"
+        super().__init__(f"{path}: {what}; create an index with {remedy(python, command)}.")

@@ -1,7 +1,7 @@
 """Sets and bags of 64-bit hashes, and the hashes of elements and texts."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.arrays import join_arrays
+from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.errors import DataError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows, take_rows
 from lookalike.kernels.text import hash_contents
 from lookalike.kernels.weights import row_totals
+
+BYTES_PER_TASK = 1 << 21  # of texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +151,19 @@ def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> t
     for array in (starts, stops):
         array.flags.writeable = False
     return content, starts, stops
+
+
+def slices_of_texts(columns: Sequence[pa.LargeStringArray], rows: int, step: int) -> list[slice]:
+    """Cut the rows of columns of texts into slices of at most `step`, or fewer if their texts are long.
+
+    >>> slices_of_texts([pa.array(["a", "b", "c"], pa.large_string())], 3, 2)
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    bounds = np.arange(rows + 1) * -(-BYTES_PER_TASK // step)
+    for texts in columns:
+        _, starts, stops = text_bounds(texts)
+        bounds[1:] += stops - starts[:1]
+    return even_slices(bounds, BYTES_PER_TASK)
 
 
 def hash_values(values: list[Any]) -> np.ndarray:

@@ -47,6 +47,22 @@ def overlaps(indptr, elements, weights, left, right):
 
 
 @kernel
+def common_weights(indptr, elements, weights, left, right):
+    """Return the sums of `overlaps` alone: the weights of the elements that both rows of each pair have."""
+    sums = np.zeros(len(left))
+    for pair in range(len(left)):
+        i, i_stop = indptr[left[pair]], indptr[left[pair] + 1]
+        j, j_stop = indptr[right[pair]], indptr[right[pair] + 1]
+        while i < i_stop and j < j_stop:
+            one, other = elements[i], elements[j]
+            if one == other:
+                sums[pair] += weights[one]
+            i += one <= other
+            j += other <= one
+    return sums
+
+
+@kernel
 def count_apart(indptr, elements, left, right, count):
     """Count in how many pairs each of `count` elements is in both rows, and in only one: (both, one)."""
     both, one = np.zeros(count, np.int64), np.zeros(count, np.int64)

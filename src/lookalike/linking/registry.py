@@ -31,7 +31,7 @@ from lookalike.entities.resolution import Resolution
 from lookalike.index import Index
 from lookalike.index.batches import as_id, same_type
 from lookalike.index.records import Id
-from lookalike.index.store import building
+from lookalike.index.store import NoIndex, building
 from lookalike.index.tables import Reader
 from lookalike.index.writing import Writer
 from lookalike.linking import shelf
@@ -98,12 +98,15 @@ class RecordIndex:
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> "RecordIndex":
         """Open an existing index of records."""
-        index = Index.open(path, read_only=read_only)
+        how = "RecordIndex.build", "`lookalike resolve --to-index`"
+        try:
+            index = Index.open(path, read_only=read_only)
+        except NoIndex:
+            raise NoIndex(Path(path), *how) from None
         try:
             kind = index.settings["notes"].get("kind", "documents")
             if kind != KIND:
-                how = remedy("RecordIndex.build", "`lookalike resolve --to-index`")
-                raise DataError(f"{path}: the index holds {kind}, not records; build one with {how}.")
+                raise DataError(f"{path}: the index holds {kind}, not records; build one with {remedy(*how)}.")
             with index.store.reading() as reader:
                 model, facts = shelf.settings(reader)
             return cls(index, ResolveModel.of_json(model, str(path)), facts["cut_off"], facts["id"])

@@ -26,6 +26,7 @@ class Entries(NamedTuple):
     twins: np.ndarray  # a hash of each content
     records: Sequence[Content]
     following: int  # a number above all ids that are numbers
+    texts: np.ndarray  # the bytes of each text; without entries for other items
 
     @property
     def byte_size(self) -> int:
@@ -33,7 +34,8 @@ class Entries(NamedTuple):
         return self.keys.nbytes + sum(map(len, self.records))
 
 
-NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0)
+NO_TEXTS = np.zeros(0, np.int64)
+NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0, NO_TEXTS)
 
 
 class Waiting:
@@ -58,7 +60,8 @@ def entries_of(ids: list[Id], encoded: Encoded, payloads: pa.LargeBinaryArray, s
     records = pack(contents, packed, payloads)
     following = max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0)
     twins = hash_rows_of(contents.view(np.uint8).reshape(-1), contents.shape[1] * 8, len(ids), salt)
-    return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following)
+    texts = NO_TEXTS if encoded.texts is None else pc.binary_length(encoded.texts).to_numpy()
+    return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following, texts)
 
 
 def hashes_of(names: Sequence[bytes], salt: int) -> np.ndarray:

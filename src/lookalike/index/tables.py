@@ -29,7 +29,7 @@ from lookalike.measures.table import OLD_NAMES
 FORMAT = 3
 POSTINGS = ("ids", "contents", "buckets")
 TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
-SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
+SETTINGS, SALT, NEXT, COUNT, NEXT_ID, TEXT = b"settings", b"salt", b"next", b"count", b"next id", b"text bytes"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
 
@@ -130,6 +130,13 @@ class Reader:
     def next_id(self) -> int:
         """Return a number that is no item's id, nor is any greater one."""
         return self._number(NEXT_ID)
+
+    def text_bytes(self) -> int | None:
+        """Return how many bytes the texts had when they were given; None if it was not counted.
+
+        A removed text counts as much as an average one.
+        """
+        return None if self.txn.get(TEXT) is None else self._number(TEXT)
 
     def batch(self, digest: bytes) -> Iterator[bytes]:
         """Yield the records of a batch that was sifted before, in order; none if it is new."""

@@ -23,6 +23,7 @@ from lookalike.index.tables import (
     POSTINGS,
     SALT,
     SETTINGS,
+    TEXT,
     Reader,
     buckets_of,
 )
@@ -48,6 +49,10 @@ class Writer(Reader):
         """Save the secret number that hashes of ids depend on."""
         self.txn.put(SALT, salt.to_bytes(8, "big"))
 
+    def put_text_bytes(self, size: int) -> None:
+        """Save how many bytes the texts had when they were given."""
+        self.txn.put(TEXT, size.to_bytes(8, "big"))
+
     def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
         """Save a record of a batch."""
         self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
@@ -64,7 +69,7 @@ class Writer(Reader):
         sizes = [len(part.ids) for part in parts]
         first = self._numbers_from(sum(sizes))
         self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
-        self._count(first + sum(sizes), sum(sizes))
+        self._count(first + sum(sizes), sum(sizes), sum(int(part.texts.sum()) for part in parts))
         self.number_from(max((part.following for part in parts), default=0))
 
     def add_numbered(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
@@ -134,7 +139,7 @@ class Writer(Reader):
         self.postings("contents").put_all(entries.twins, numbers)
         rows, tables = np.nonzero((entries.keys != EMPTY) & heads.reshape(-1, 1))
         self.postings("buckets").put_all(entries.keys[rows, tables], numbers[rows])
-        self._count(first + size, size)
+        self._count(first + size, size, int(entries.texts.sum()))
         self.number_from(entries.following)
 
     def add_one(self, entries: Entries, place: int) -> None:
@@ -147,7 +152,7 @@ class Writer(Reader):
         self.postings("contents").put([int(entries.twins[place])], first)
         if is_head:
             self.postings("buckets").put(buckets_of(entries.keys[place]), first)
-        self._count(first + 1, 1)
+        self._count(first + 1, 1, int(entries.texts[place : place + 1].sum()))
         name = entries.ids[place]
         if isinstance(name, int) and name < LARGEST_COUNTED:
             self.number_from(name + 1)
@@ -180,14 +185,16 @@ class Writer(Reader):
             self.postings("buckets").put(buckets_of(keys), item.number, REMOVED)
             for heir in same[1:2]:
                 self.postings("buckets").put(buckets_of(keys), heir)
-        self._count(self._number(NEXT), -1)
+        self._count(self._number(NEXT), -1, -(self._number(TEXT) // max(1, len(self))))
 
     def number_from(self, following: int) -> None:
         """Number further items without ids from this number on, unless it is already passed."""
         self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
 
-    def _count(self, following: int, more: int) -> None:
+    def _count(self, following: int, more: int, text: int) -> None:
         self.changes += 1
+        if (before := self.text_bytes()) is not None:
+            self.put_text_bytes(before + text)
         self.txn.put(NEXT, following.to_bytes(8, "big"))
         self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
 

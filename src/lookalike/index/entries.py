@@ -38,6 +38,9 @@ NO_TEXTS = np.zeros(0, np.int64)
 NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0, NO_TEXTS)
 
 
+START = np.zeros(1, np.int64)
+
+
 class Waiting:
     """Items that are to be written together."""
 
@@ -70,6 +73,12 @@ def hashes_of(names: Sequence[bytes], salt: int) -> np.ndarray:
     content = np.frombuffer(b"".join(names) or b"\0", np.uint8)
     hashes: np.ndarray = hash_names(content, ends[:-1], ends[1:], np.uint64(salt))
     return hashes
+
+
+def hash_of(name: bytes, salt: int) -> int:
+    """Return the same for one name."""
+    content = np.frombuffer(name, np.uint8)
+    return int(hash_names(content, START, np.array([len(name)]), np.uint64(salt))[0])
 
 
 def hash_rows_of(content: np.ndarray, width: int, rows: int, salt: int) -> np.ndarray:

@@ -68,6 +68,9 @@ class OldReader(Reader):
     def twins(self, content: bytes) -> Iterator[int]:
         return numbers_under(self.txn.cursor(db=self.tables["contents"]), content)
 
+    def twins_of(self, head: Item) -> Iterator[Item]:
+        return map(self.item, self.twins(head.content))
+
     def slices(self, name: str) -> Iterator[np.ndarray]:
         runs = Runs()
         rows = iter(self.txn.cursor(db=self.tables[name]))

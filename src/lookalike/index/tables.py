@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.index.base import Coding
-from lookalike.index.entries import hashes_of
+from lookalike.index.entries import hash_of
 from lookalike.index.kept import Kept
 from lookalike.index.postings import RECENT, Postings, pages_of
 from lookalike.index.records import LARGEST_ID, Id, Item, damaged, pack_id, unpack
@@ -87,8 +87,7 @@ class Reader:
     def number_of(self, identity: Id) -> int | None:
         """Return the number of the item with this id, or None."""
         packed = pack_id(identity)
-        (one,) = hashes_of([packed], self.salt).tolist()
-        (numbers,) = self.postings("ids").find([one])
+        (numbers,) = self.postings("ids").find([hash_of(packed, self.salt)])
         return next((number for number in reversed(numbers) if self.item(number).id == identity), None)
 
     def item(self, number: int) -> Item:
@@ -115,9 +114,16 @@ class Reader:
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
-        (one,) = hashes_of([content], self.salt).tolist()
-        (numbers,) = self.postings("contents").find([one])
+        (numbers,) = self.postings("contents").find([hash_of(content, self.salt)])
         return (number for number in numbers if self.item(number).content == content)
+
+    def twins_of(self, head: Item) -> Iterator[Item]:
+        """Yield the items with the content of a head, the head first."""
+        (numbers,) = self.postings("contents").find([hash_of(head.content, self.salt)])
+        for number in numbers:
+            item = head if number == head.number else self.item(number)
+            if item.content == head.content:
+                yield item
 
     def shown(self, coding: Coding, item: Item) -> Any:
         """Return an item as a user would give it, or None if the index does not hold it."""

@@ -35,6 +35,9 @@ class OldKept(Kept):
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
         self.txn, self.records = txn, tables["items"]
 
+    def byte_size(self) -> int:
+        return pages_of(self.txn, self.records)
+
     def get(self, number: int) -> Any:
         return self.txn.get(number.to_bytes(4, "big"), db=self.records)
 

@@ -21,6 +21,7 @@ import lmdb
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
+from lookalike.index.kept import ODD
 from lookalike.index.old import OLD_TABLES, OldReader
 from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader
@@ -79,7 +80,11 @@ class Store:
     def _tables(self, create: bool) -> tuple[bool, dict[str, Any]]:
         """Return whether the tables are those of an older format, and the tables."""
         try:
-            return False, {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+            tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES if name != ODD}
+            try:
+                return False, {**tables, ODD: self.env.open_db(ODD.encode(), create=create)}
+            except lmdb.NotFoundError:
+                return False, {**tables, ODD: tables["items"]}
         except lmdb.NotFoundError:
             return True, {name: self.env.open_db(name.encode(), create=False) for name in OLD_TABLES}
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from lookalike.index.base import Coding
 from lookalike.index.entries import hash_of
-from lookalike.index.kept import Kept
+from lookalike.index.kept import ODD, Kept
 from lookalike.index.postings import RECENT, Postings, pages_of
 from lookalike.index.records import LARGEST_ID, Id, Item, damaged, pack_id, unpack
 from lookalike.kernels.hashing import EMPTY
@@ -28,7 +28,7 @@ from lookalike.measures.table import OLD_NAMES
 
 FORMAT = 3
 POSTINGS = ("ids", "contents", "buckets")
-TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
+TABLES = ("removed", "items", ODD, *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
 SETTINGS, SALT, NEXT, COUNT, NEXT_ID, TEXT = b"settings", b"salt", b"next", b"count", b"next id", b"text bytes"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
@@ -160,7 +160,8 @@ class Reader:
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes each part of the index takes on disk."""
-        return {name: pages_of(self.txn, self.tables[name]) for name in TABLES}
+        others = {name: pages_of(self.txn, self.tables[name]) for name in TABLES if name not in ("items", ODD)}
+        return {"items": self.kept.byte_size(), **others}
 
     def slices(self, name: str) -> Iterator[np.ndarray]:
         """Yield the entries of each slice of a table, in order."""

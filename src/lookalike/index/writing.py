@@ -11,7 +11,7 @@ from lookalike.core.errors import StoreError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.entries import Entries, first_of_each, hashes_of
 from lookalike.index.kept import STRIDE
-from lookalike.index.postings import ENTRY, REMOVED, pages_of
+from lookalike.index.postings import ENTRY, REMOVED
 from lookalike.index.records import LARGEST_COUNTED, Id, Item, pack_id
 from lookalike.index.runs import Runs
 from lookalike.index.tables import (
@@ -100,7 +100,7 @@ class Writer(Reader):
         order, firsts = first_of_each(contents)
         found = np.zeros(len(contents), np.bool_)
         found[order[firsts]] = True
-        if self.txn.stat(db=self.tables["items"])["entries"]:
+        if len(self):
             hashes = np.concatenate([part.twins for part in parts])
             rows = np.flatnonzero(found)
             for at, number in zip(*self.postings("contents").meetings(hashes[rows]), strict=True):
@@ -126,7 +126,7 @@ class Writer(Reader):
                 postings.put_runs(runs)
             done &= postings.tidy(part_of(SLICES, size, share), run)
         strides = -(-self.next_number() // STRIDE)
-        return self.kept.tidy(len(self), part_of(strides, pages_of(self.txn, self.tables["items"]), share)) and done
+        return self.kept.tidy(len(self), part_of(strides, self.kept.byte_size(), share)) and done
 
     def add_several(self, entries: Entries) -> None:
         """Add items whose ids are new, and their entries to the recent changes: for some hundreds of items."""

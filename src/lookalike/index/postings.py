@@ -22,7 +22,7 @@ from lookalike.index.records import damaged
 from lookalike.index.runs import Runs
 from lookalike.kernels.blocks import HALF, SLICES, SPARE, find_in_blocks, pack_blocks, unpack_blocks
 
-BLOCK = 1000  # bytes: four blocks and their keys fill a page
+BLOCK = 996  # bytes: four blocks, with their keys, fill a page of 4096
 ADDED, REMOVED = b"", b"-"  # the value of a recent change
 LEAST_EQUAL = 200  # entries that a block holds at least if all have the same key
 FOLDS = b"folds "  # before the name of a table: how many slices were folded so far

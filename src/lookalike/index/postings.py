@@ -28,9 +28,10 @@ LEAST_EQUAL = 200  # entries that a block holds at least if all have the same ke
 FOLDS = b"folds "  # before the name of a table: how many slices were folded so far
 RECENT = "recent "  # before the name of a table: that of its recent changes
 MOST_RECENT = 2_000  # recent changes of a small table
-SHARE = 128  # of a larger table, one entry in this many can be a recent change
+SHARE = 64  # of a larger table, one entry in this many can be a recent change
 KEY = 13  # bytes of the key of a block
 ENTRY = 5  # bytes of an entry in a block, approximately
+TOGETHER = 4_000  # hashes that are looked up one by one, but with one call of the kernel
 MANY = 1 << 32  # more items than an index can number
 LOW = np.uint64(0xFFFFFFFF)
 
@@ -122,15 +123,17 @@ class Postings:
         """
         order = np.argsort(hashes, kind="stable")
         bounds = np.searchsorted(hashes[order] >> np.uint64(56), np.arange(SLICES + 1, dtype=np.uint64))
+        sizes = np.diff(bounds)
         whole = self.txn.stat(db=self.blocks)["entries"] // SLICES  # then to unpack all of a slice is faster
         columns: tuple[list[np.ndarray], ...] = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for part, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            if start < stop:
-                some = order[start:stop]
-                places, numbers = (self._in_slice(part, hashes[some], most) if stop - start > whole
-                                   else self._one_by_one(hashes[some], most))  # fmt: skip
-                columns[0].append(some[places])
-                columns[1].append(numbers)
+        single = order[np.repeat(sizes <= whole, sizes)]
+        tasks = [(-1, single[start : start + TOGETHER]) for start in range(0, len(single), TOGETHER)]
+        tasks += [(part, order[bounds[part] : bounds[part + 1]]) for part in np.flatnonzero(sizes > whole).tolist()]
+        for part, some in tasks:
+            places, numbers = (self._one_by_one(hashes[some], most) if part < 0
+                               else self._in_slice(part, hashes[some], most))  # fmt: skip
+            columns[0].append(some[places])
+            columns[1].append(numbers)
         return np.concatenate(columns[0]), np.concatenate(columns[1])
 
     def _one_by_one(self, hashes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -111,8 +111,8 @@ class Writer(Reader):
     def settle(self, run: Run = ONE_THREAD, share: int = STEP) -> bool:
         """Put the entries of added items into the tables, and tidy the tables up to a point.
 
-        Of a large table, one part in `share` is tidied: a small change must not write the whole index
-        anew. Returns whether that was all; if not, another change does more.
+        Of a large table, one part in `share` is tidied, and none with 0: a change must not write the
+        whole index anew, and a large one writes enough itself. Returns whether that was all; if not, another change does more.
         """
         done = True
         for name in POSTINGS:
@@ -201,4 +201,4 @@ class Writer(Reader):
 
 def part_of(whole: int, size: int, share: int) -> int:
     """Return how many of the parts of a table, of this size in bytes, one change tidies."""
-    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1)))
+    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1))) if share else 0

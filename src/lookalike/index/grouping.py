@@ -68,8 +68,9 @@ class WriteQueue:
                 if not self._waiting:
                     self._thread = None
                     return
-                wanted = min(self._expected, MOST)
-                self._changed.wait_for(lambda: len(self._waiting) >= wanted or self._closed, self._patience)
+                self._changed.wait_for(
+                    lambda: len(self._waiting) >= min(self._expected, MOST) or self._closed, self._patience
+                )
                 some = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
             changes = [change for change in some if change.done.set_running_or_notify_cancel()]
             start = time.monotonic()

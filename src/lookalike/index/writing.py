@@ -112,7 +112,8 @@ class Writer(Reader):
         """Put the entries of added items into the tables, and tidy the tables up to a point.
 
         Of a large table, one part in `share` is tidied, and none with 0: a change must not write the
-        whole index anew, and a large one writes enough itself. Returns whether that was all; if not, another change does more.
+        whole index anew, and a large one writes enough itself. Returns whether that was all; if not,
+        another change does more.
         """
         done = True
         for name in POSTINGS:

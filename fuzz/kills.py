@@ -13,6 +13,8 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -239,7 +241,10 @@ class Serving(Job):
 
 
 class Writing(Job):
-    """Threads that change an index, every other time on a full disk: acknowledged changes last."""
+    """Threads that change an index: acknowledged changes last.
+
+    Every other time it is on a full disk; else two processes change it and compact it, both killed.
+    """
 
     def prepare(self) -> None:
         self.round = 0
@@ -249,23 +254,22 @@ class Writing(Job):
 
     def fault(self, draw: Random) -> str | None:
         self.round += 1
-        command = [sys.executable, "-m", "fuzz.writers", "some.index", str(self.round)]
+        options = [[str(self.round)], [f"{self.round}b"]]
         if self.round % 2:
             size = (self.folder / "some.index" / "data.mdb").stat().st_size
-            command.append(str(size + draw.randrange(1 << 20)))
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        with subprocess.Popen(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            ready = process.stdout.readline()
-            killer = Timer(draw.uniform(0.05, 1.5), process.kill)
-            killer.start()
-            lines = process.stdout.read().split("\n")[:-1]
-            killer.join()
-            said = process.stderr.read()
-        if ready != "ready\n" or "Traceback" in said:
+            options = [[str(self.round), str(size + draw.randrange(1 << 20))]]
+        with ExitStack() as ended:
+            processes = [ended.enter_context(self.writer(*one)) for one in options]
+            ready = [process.stdout.readline() for process in processes if process.stdout is not None]
+            killers = [Timer(draw.uniform(0.05, 1.5), process.kill) for process in processes]
+            for killer in killers:
+                killer.start()
+            reading = ended.enter_context(ThreadPoolExecutor(2 * len(processes)))
+            errors = [reading.submit(process.stderr.read) for process in processes if process.stderr is not None]
+            heard = [reading.submit(process.stdout.read) for process in processes if process.stdout is not None]
+            lines = [line for one in heard for line in one.result().split("\n")[:-1]]
+            said = "".join(one.result() for one in errors)
+        if {*ready} != {"ready\n"} or "Traceback" in said:
             return f"before the kill: {said}"
         with Index.open(self.folder / "some.index") as index:
             index.verify()
@@ -278,6 +282,14 @@ class Writing(Job):
         back = removed & found
         self.there = found
         return f"lost: {sorted(lost)[:3]}, removed but there: {sorted(back)[:3]}" if lost or back else None
+
+    def writer(self, *options: str) -> "subprocess.Popen[str]":
+        """Start a process that changes the index."""
+        command = [sys.executable, "-m", "fuzz.writers", "some.index", *options]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        return subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
 
 JOBS: dict[str, type[Job]] = {

@@ -1,5 +1,7 @@
 """Open indexes that the previous version wrote: they answer, and compacting upgrades them."""
 
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -62,6 +64,32 @@ def test_an_old_index_is_not_changed(old, run):
         assert list(index.ids()) == ids
     said = complaint(run("index", "remove", place, str(ids[0])))
     assert said.endswith(f"upgrade it with `lookalike index compact {place}`.")
+
+
+OPENER = """
+import sys
+from lookalike.index import Index
+with Index.open(sys.argv[1], read_only=True):
+    print(flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.slow
+def test_an_old_index_that_another_process_reads_is_not_upgraded(old):
+    """That process would read the new tables as if they were old ones."""
+    name, place = old
+    command = [sys.executable, "-c", OPENER, str(place)]
+    with Index.open(place) as index:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == "\n"
+            with pytest.raises(StoreError, match=r"another process has the index open; try again when it is done\.$"):
+                index.compact()
+            assert list(index.ids()) == KEPT[name][0]
+            reader.communicate("\n")
+        index.compact()
+        assert list(index.ids()) == KEPT[name][0]
 
 
 def test_compacting_upgrades_an_old_index(old):

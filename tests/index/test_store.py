@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import lmdb
 import pytest
@@ -197,7 +197,8 @@ def test_compacting_keeps_permissions_and_follows_no_links(place, tmp_path):
         assert stat.S_IMODE((place / "data.mdb").stat().st_mode) == 0o600
         assert index.verify() == 50
     assert (tmp_path / "victim" / "data.mdb").read_text() == "precious"
-    assert left_in(place) == {"compacting", "data.mdb", "lock.mdb", "in-use", "writing"}
+    link = f"tables-{(place / 'data.mdb').stat().st_ino}"
+    assert left_in(place) == {"compacting", "data.mdb", "lock.mdb", "in-use", "writing", link, f"{link}-lock"}
 
 
 @pytest.mark.slow
@@ -387,3 +388,82 @@ def test_changes_during_a_compaction_are_kept(place, monkeypatch):
         assert state(index) == before
     with Index.open(place) as index:
         assert state(index) == before
+
+
+@pytest.mark.slow
+def test_compacting_beside_a_writer_in_another_process(place):
+    """The writer goes on in the new tables: what it has reported is there, and nobody waits long."""
+    texts = texts_of(50)
+    Index.build(place, ["a text to begin with"], ["first"], threshold=0.8).close()
+    writer, heard = start_writer(place, 0, texts)
+    with heard, Index.open(place) as index:
+        inodes = set()
+        for _ in range(5):
+            done = heard.recv()
+            while heard.poll():
+                done = heard.recv()
+            index.compact()
+            inodes.add((place / "data.mdb").stat().st_ino)
+            assert index.verify() > done
+        heard.recv()
+        writer.kill()
+        writer.join()
+        assert len(inodes) > 1
+        done = index.verify() - 1
+        assert done % 7 == 0
+        assert set(index.ids()) == {"first", *range(done)}
+        link = f"tables-{(place / 'data.mdb').stat().st_ino}"
+        assert left_in(place) == {"data.mdb", "lock.mdb", "in-use", "writing", link, f"{link}-lock"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_compaction_that_is_killed_as_it_replaces_the_tables(place, when):
+    """The old tables are there or the new ones; the next compaction removes what is left of the others."""
+    texts = texts_of(50)
+    Index.build(place, texts, threshold=0.8).close()
+    code = f"""
+import os
+from lookalike.index import Index, store
+class Os:
+    def __getattr__(self, name):
+        return getattr(os, name)
+    def replace(self, *places):
+        if {when!r} == "after":
+            os.replace(*places)
+        os.kill(os.getpid(), 9)
+store.os = Os()
+index = Index.open({str(place)!r})
+index.compact()
+"""
+    inode = (place / "data.mdb").stat().st_ino
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    assert ((place / "data.mdb").stat().st_ino == inode) == (when == "before")
+    with Index.open(place) as index:
+        assert index.verify() == 50
+        index.add(["another text"])
+        index.compact()
+        assert index.verify() == 51
+    link = f"tables-{(place / 'data.mdb').stat().st_ino}"
+    assert left_in(place) == {"data.mdb", "lock.mdb", "in-use", "writing", link, f"{link}-lock"}
+
+
+def test_two_compactions_at_once(place, monkeypatch, tmp_path):
+    """The later one to finish leaves the tables as the other has made them; a copy of them is complete."""
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        rewrite, inodes = store.rewrite, []
+
+        def meanwhile(reader, writer, run):
+            rewrite(reader, writer, run)
+            monkeypatch.setattr(store, "rewrite", rewrite)
+            index.store._compacting = Lock()  # as of another process
+            index.compact()
+            inodes.append((place / "data.mdb").stat().st_ino)
+
+        monkeypatch.setattr(store, "rewrite", meanwhile)
+        index.compact()
+        assert [(place / "data.mdb").stat().st_ino] == inodes
+        assert index.verify() == 50
+        index.backup(tmp_path / "copy.index")
+    with Index.open(tmp_path / "copy.index") as copy:
+        assert copy.verify() == 50

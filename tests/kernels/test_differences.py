@@ -24,6 +24,9 @@ def test_rows_come_back(rng):
     assert sizes.tolist() == [len(row) for row in rows]
     elements = kernels.unpack_differences(content, bounds[:-1], bounds[1:], np.append(0, np.cumsum(sizes)))
     assert elements.tolist() == [x for row in rows for x in row]
+    indptr, together = kernels.unpack_rows(content, bounds)
+    assert np.diff(indptr).tolist() == sizes.tolist()
+    assert np.array_equal(together, elements)
 
 
 def test_evenly_spread_hashes_take_fewer_bits():
@@ -40,5 +43,6 @@ def test_bytes_that_are_no_row(content):
     starts, stops = np.array([0]), np.array([len(content)])
     (size,) = kernels.row_sizes(data, starts, stops).tolist()
     assert size <= len(content)
+    assert len(kernels.unpack_rows(data, np.array([0, len(content)]))[0]) == (0 if size < 0 else 2)
     if size >= 0:
         assert len(kernels.unpack_differences(data, starts, stops, np.array([0, size]))) == size

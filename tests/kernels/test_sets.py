@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.sets import group_rows, hash_rows, overlaps, sort_rows, sorted_hashes, take_rows
+from lookalike.kernels.sets import group_rows, hash_rows, overlaps, overlaps_between, sort_rows, sorted_hashes, take_rows
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, THRESHOLDS, as_lists, as_rows, drawn_rows, drawn_sets, seeds, thresholds
 
@@ -73,6 +73,14 @@ def test_overlaps(rng, threshold):
     left, right = np.divmod(np.arange(len(rows) ** 2), len(rows))
     found = overlaps(*as_rows(rows), None, left, right, *threshold.as_integer_ratio())
     assert found.tolist() == [ref.similar_overlap(a, b, threshold) for a in rows for b in rows]
+
+
+@given(seeds)
+def test_overlaps_between_two_collections(rng):
+    rows, others = (drawn_sets(rng) + [sorted(row) for row in drawn_rows(rng, 4)] for _ in range(2))
+    left, right = np.divmod(np.arange(len(rows) * len(others)), len(others))
+    found = overlaps_between(*as_rows(rows), *as_rows(others), left, right)
+    assert found.tolist() == [len(set(a) & set(b)) for a in rows for b in others]
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)

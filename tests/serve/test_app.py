@@ -493,13 +493,13 @@ def test_a_store_that_fails(texts, caplog):
             raise lmdb.CorruptedError("/tmp/secret/data.mdb: MDB_CORRUPTED")
 
     app = make_app(texts)
-    env, texts.store.env = texts.store.env, Broken()
+    env, texts.store.live.env = texts.store.live.env, Broken()
     try:
         calls = [*WITHIN.values(), get("/health"), get("/metrics")]
         assert {answer.status_code for answer in ask(app, *calls)} == {503}
         assert "MDB_CORRUPTED" in caplog.text
     finally:
-        texts.store.env = env
+        texts.store.live.env = env
     assert one(app, *get("/health"))[0] == 200
 
 

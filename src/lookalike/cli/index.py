@@ -14,7 +14,7 @@ from lookalike.cli.progress import TerminalRun
 from lookalike.cli.sets import read_sets
 from lookalike.cli.summary import bad_files_note, crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
-from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.errors import DataError, LookalikeError, UsageError, choice
 from lookalike.core.wording import counted, verified, visible
 
 if TYPE_CHECKING:
@@ -188,8 +188,7 @@ def query(
         run.say(f"found: {matches} for {asked}{verified(len(found))}; {compared} compared; {expected}")
         if threshold is not None and recall < LOW_RECALL * opened.recall():
             run.say(low_recall_note(opened, threshold, recall))
-            nearest = f"{found.stats['recall']:.2%} or more of the {k} most similar items within {threshold:g}"
-            run.say(f"of each item, it is expected to find {nearest}")
+            run.say(nearest_note(opened, threshold, k, found.stats["recall"]))
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
         run.say(time_line(run))
@@ -301,10 +300,25 @@ def open_index(path: str, read_only: bool = False) -> "Index":
 
 def low_recall_note(opened: "Index", threshold: float, recall: float) -> str:
     """Return the note on a query beyond the threshold that the index was built for."""
+    from lookalike.index import check_findable
+
+    wanted = opened.settings["wanted"]
+    try:
+        check_findable(wanted["measure"], str(threshold), wanted["recall"])
+        better = f"--threshold {threshold:g}"
+    except LookalikeError:  # nobody can build an index for this threshold
+        better = f"a {'lower' if opened.measured == 'similarity' else 'higher'} --threshold"
     return (
         f"note: the index was built for a threshold of {opened.threshold:g}; it finds only {recall:.2%} of the "
-        f"matches at {threshold:g}. To find more, build an index with --threshold {threshold:g}"
+        f"matches at {threshold:g}. To find more, build an index with {better}"
     )
+
+
+def nearest_note(opened: "Index", threshold: float, k: int, recall: float) -> str:
+    """Return how many of the nearest items a query beyond the threshold of the index is expected to find."""
+    sign = "a similarity of at least" if opened.measured == "similarity" else "a distance of at most"
+    within = "" if opened.measured == "similarity" and threshold <= 0 else f" with {sign} {threshold:g}"
+    return f"of each item, it is expected to find at least {recall:.2%} of the {k} most similar items{within}"
 
 
 def check_no_records(opened: "Index") -> None:

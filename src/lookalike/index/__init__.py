@@ -126,6 +126,7 @@ class Index(Changing):
         with store.writing() as writer:
             writer.put_settings(settings)
             writer.put_salt(salt_of(settings["wanted"]["seed"]))
+            writer.put_text_bytes(0)
         return cls(store, settings)
 
     @classmethod
@@ -218,7 +219,7 @@ class Index(Changing):
             The index, open for writing.
         """
         path, source, run = Path(path), Path(source), run or Run()
-        settings = settings_in(source)
+        settings, text = settings_in(source)
         with building(path) as place:
             index = cls._empty(place, settings)
             try:
@@ -226,6 +227,8 @@ class Index(Changing):
                     encoder = index._encoder()
                     index._take(writer, encoder, run.map(encoder.encode_column, rows_in(source)), BULK, run, tick)
                     writer.settle(run)
+                    if text is not None:
+                        writer.put_text_bytes(text)
             finally:
                 index.close()
         return cls.open(path)

@@ -273,11 +273,13 @@ class Asking:
     def info(self, buckets: bool = True) -> dict[str, Any]:
         """Return the size and settings of the index; counting the `buckets` can take a second."""
         with self.store.reading() as reader:
-            items, sizes = len(reader), reader.sizes()
+            items, sizes, text = len(reader), reader.sizes(), reader.text_bytes()
             distinct, entries = reader.buckets() if buckets else (0, 0)
         size = self.store.byte_size()
         coding = self._known()
         facts: dict[str, Any] = {"items": items, "bytes": size, "bytes per item": round(size / max(1, items), 1)}
+        if text and coding is not None and coding.kind == "texts":
+            facts |= {"bytes of text given": text, "bytes per byte of text": round(size / text, 2)}
         facts |= {f"bytes of {name}": part for name, part in sizes.items()}
         facts["bytes of gaps"] = max(0, size - sum(sizes.values()))
         if coding is not None:

@@ -99,7 +99,7 @@ class Changing(Asking):
             batches = numbered(self._batches(items, given, run), writer.next_id())
             entries = run.map(encoder.encode, encoder.fitting(batches))
             added = self._take(writer, encoder, entries, batch, run, tick, replace, given)
-            self._tidied = writer.settle(run)
+            self._tidied = writer.settle(run, 0)
             self._settle(writer, encoder)
         self._tidy(run)
         return added
@@ -270,7 +270,7 @@ class Changing(Asking):
                     raise NotThere(f"there is no item {identity!r} in the index.")
                 drop(writer, self._coding, identity)
                 removed += 1
-            self._tidied = writer.settle()
+            self._tidied = writer.settle(share=0)
         self._tidy()
         return removed
 

@@ -18,8 +18,8 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
-from lookalike.kernels.differences import pack_differences, row_sizes, unpack_differences
-from lookalike.kernels.sets import hash_rows, overlaps
+from lookalike.kernels.differences import pack_differences, unpack_rows
+from lookalike.kernels.sets import hash_rows, overlaps_between
 from lookalike.kernels.sketch import fold_bands
 from lookalike.measures import MEASURES
 from lookalike.search.collection import band_keys
@@ -111,22 +111,15 @@ class SetCoding(Coding):
         ends = np.fromiter(accumulate(map(len, payloads), initial=0), np.int64, len(payloads) + 1)
         if self.plain:
             return Sets(ends // 8, np.frombuffer(b"".join(payloads), "<u8").astype(np.uint64))
-        data = np.frombuffer(b"".join(payloads) or b"\0", np.uint8)
-        sizes = row_sizes(data, ends[:-1], ends[1:])
-        if (sizes < 0).any():
+        indptr, elements = unpack_rows(np.frombuffer(b"".join(payloads) or b"\0", np.uint8), ends)
+        if not len(indptr):
             raise ValueError("a set has no length")
-        indptr = np.append(0, np.cumsum(sizes))
-        return Sets(indptr, unpack_differences(data, ends[:-1], ends[1:], indptr))
+        return Sets(indptr, elements)
 
     def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         read = self._rows(others)
-        indptr = np.append(rows.indptr, read.indptr[1:] + rows.indptr[-1])
-        right = right + len(rows)
-        shared = np.maximum(
-            0, overlaps(indptr, np.concatenate((rows.elements, read.elements)), None, left, right, 0, 1)
-        )
-        sizes = np.diff(indptr)
-        return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
+        shared = overlaps_between(rows.indptr, rows.elements, read.indptr, read.elements, left, right)
+        return MEASURES[self.plan.measure].of_overlaps(shared, rows.sizes[left], read.sizes[right])
 
     def recall(self, threshold: float) -> float:
         functions = self.plan.functions(1)

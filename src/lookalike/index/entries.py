@@ -26,6 +26,7 @@ class Entries(NamedTuple):
     twins: np.ndarray  # a hash of each content
     records: Sequence[Content]
     following: int  # a number above all ids that are numbers
+    texts: np.ndarray  # the bytes of each text; without entries for other items
 
     @property
     def byte_size(self) -> int:
@@ -33,7 +34,11 @@ class Entries(NamedTuple):
         return self.keys.nbytes + sum(map(len, self.records))
 
 
-NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0)
+NO_TEXTS = np.zeros(0, np.int64)
+NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0, NO_TEXTS)
+
+
+START = np.zeros(1, np.int64)
 
 
 class Waiting:
@@ -58,7 +63,8 @@ def entries_of(ids: list[Id], encoded: Encoded, payloads: pa.LargeBinaryArray, s
     records = pack(contents, packed, payloads)
     following = max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0)
     twins = hash_rows_of(contents.view(np.uint8).reshape(-1), contents.shape[1] * 8, len(ids), salt)
-    return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following)
+    texts = NO_TEXTS if encoded.texts is None else pc.binary_length(encoded.texts).to_numpy()
+    return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following, texts)
 
 
 def hashes_of(names: Sequence[bytes], salt: int) -> np.ndarray:
@@ -67,6 +73,12 @@ def hashes_of(names: Sequence[bytes], salt: int) -> np.ndarray:
     content = np.frombuffer(b"".join(names) or b"\0", np.uint8)
     hashes: np.ndarray = hash_names(content, ends[:-1], ends[1:], np.uint64(salt))
     return hashes
+
+
+def hash_of(name: bytes, salt: int) -> int:
+    """Return the same for one name."""
+    content = np.frombuffer(name, np.uint8)
+    return int(hash_names(content, START, np.array([len(name)]), np.uint64(salt))[0])
 
 
 def hash_rows_of(content: np.ndarray, width: int, rows: int, salt: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.errors import DataError, LookalikeError, UsageError, whole
 from lookalike.core.run import Run
 from lookalike.index.base import Coding
 from lookalike.index.batches import BATCH
@@ -24,6 +24,7 @@ from lookalike.index.settings import DAMAGE, check_settings
 from lookalike.index.tables import FORMAT, Reader
 from lookalike.io.write import check_place, write_tables
 
+TEXT = "text bytes"  # among the settings that the file keeps: how many bytes the texts had
 NAME = "index"  # of the settings among those that the file keeps
 SETTINGS = b"lookalike.index"
 INTEGER = "id is an integer"  # a column, if some ids are strings and others integers
@@ -34,7 +35,7 @@ def write_items(reader: Reader, coding: Coding | None, path: str, run: Run) -> N
     if not path.endswith(".parquet"):
         raise UsageError(f"an index is exported to a Parquet file, whose name ends in .parquet; got {path!r}.")
     check_place(path)
-    settings = json.dumps(reader.settings())
+    settings = json.dumps({**(reader.settings() or {}), TEXT: reader.text_bytes()})
     kinds = {type(item.id) for item in reader.items()}
     write_tables(_tables(reader, coding, kinds), path, {NAME: settings}, run=run)
 
@@ -57,22 +58,25 @@ def _tables(reader: Reader, coding: Coding | None, kinds: set[type]) -> Iterator
         yield pa.table({**columns, name: column})
 
 
-def settings_in(path: Path) -> dict[str, Any]:
-    """Return the settings of the index whose items a file holds."""
+def settings_in(path: Path) -> tuple[dict[str, Any], int | None]:
+    """Return the settings of the index whose items a file holds, and how many bytes its texts had."""
     try:
         metadata = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{path}: cannot be read as a Parquet file: {error}.") from error
+        said = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"{path}: cannot be read as a Parquet file: {said}.") from error
     if SETTINGS not in metadata:
         raise DataError(f"{path}: was not exported from an index; build an index of its rows instead.")
     try:
         settings: dict[str, Any] = json.loads(metadata[SETTINGS])
+        given = settings.pop(TEXT, None)
+        text = None if given is None else whole(TEXT, given, least=0)
         check_settings(settings)
     except DAMAGE as error:
         raise DataError(f"{path}: the settings of the index are damaged; export it again.") from error
     if settings["format"] != FORMAT:
         raise DataError(f"{path}: was exported from an index of format {settings['format']}; this one reads {FORMAT}.")
-    return settings
+    return settings, text
 
 
 def rows_in(path: Path) -> Iterator[tuple[list[Id], pa.Array]]:
@@ -94,4 +98,5 @@ def readable(path: Path) -> Iterator[None]:
     except LookalikeError:
         raise
     except (OSError, LookupError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
-        raise DataError(f"{path}: cannot be read as an exported index: {' '.join(str(error).split())}.") from error
+        said = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"{path}: cannot be read as an exported index: {said}.") from error

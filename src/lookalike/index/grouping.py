@@ -4,6 +4,7 @@ A flush takes milliseconds, however little is written. While one group of change
 changes that arrive wait, and make up the next group. A caller gets its answer after the flush.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -14,7 +15,8 @@ from typing import Any
 from lookalike.index.records import Id
 
 MOST = 1000  # changes in a group
-GATHERING = 0.002  # seconds to wait for as many changes as the last group had: its callers come again
+GATHERING = 0.002  # seconds to wait for the callers of the last group to come again, beside those that wait
+SHARE = 4  # or one part in this many of the time that the last group took, if that is longer
 
 
 @dataclass(eq=False)
@@ -38,7 +40,7 @@ class WriteQueue:
         self._changed = Condition()
         self._thread: Thread | None = None
         self._closed = False
-        self._last = 1  # changes that waited for the last flush
+        self._expected, self._patience = 1, GATHERING  # changes to wait for, and for how long
 
     def put(self, change: Change) -> "Future[int]":
         """Have a change written."""
@@ -66,11 +68,16 @@ class WriteQueue:
                 if not self._waiting:
                     self._thread = None
                     return
-                self._changed.wait_for(lambda: len(self._waiting) >= min(self._last, MOST) or self._closed, GATHERING)
-                self._last = len(self._waiting)
+                self._changed.wait_for(
+                    lambda: len(self._waiting) >= min(self._expected, MOST) or self._closed, self._patience
+                )
                 some = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
             changes = [change for change in some if change.done.set_running_or_notify_cancel()]
-            for change, result in zip(changes, self._results(changes), strict=True):
+            start = time.monotonic()
+            results = self._results(changes)
+            self._patience = max(GATHERING, (time.monotonic() - start) / SHARE)
+            self._expected = len(self._waiting) + len(changes)  # whose callers come again
+            for change, result in zip(changes, results, strict=True):
                 if isinstance(result, BaseException):
                     change.done.set_exception(result)
                 else:

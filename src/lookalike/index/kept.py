@@ -2,17 +2,21 @@
 
 A removed item stays at first, and its number goes to a table of its own: to take it away would
 write a page for it, and leave half-empty pages in the end. When there are many removed items, one
-stride of items after another is swept: its records, without the removed ones, are written anew
-after all others. A sweep of all strides is a round, and a key is a round and a number, so the
-strides that this round has yet to sweep come first.
+stride of items after another is swept: its records, without the removed ones, are written anew.
+A sweep of all strides is a round, and a key is a round and a number. Even rounds and odd rounds have
+a table each, so that both the new items and those that are swept come after all others in theirs:
+in the middle of a table, they would leave half-empty pages.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from lookalike.index.postings import pages_of
+
 SWEPT = b"swept"  # the name of what the rounds have done: their number, and the first number not yet swept
-LEAST_REMOVED, SHARE_OF_REMOVED = 200, 16  # removed items that may stay, and of more items one in this many
+ODD = "items of odd rounds"  # the name of a table; in older ones of format 3, "items" has all rounds
+LEAST_REMOVED, SHARE_OF_REMOVED = 200, 32  # removed items that may stay, and of more items one in this many
 STRIDE, STRIDE_BYTES = 1000, 1_000_000  # items, or fewer if they are large
 END = b"\xff" * 9  # above all keys
 
@@ -21,27 +25,29 @@ class Kept:
     """The records of the items of an index in a transaction."""
 
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
-        self.txn, self.records, self.removed = txn, tables["items"], tables["removed"]
+        self.txn, self.trees, self.removed = txn, (tables["items"], tables[ODD]), tables["removed"]
         self.round, self.swept = divmod(int.from_bytes(txn.get(SWEPT, b"\0")[:12], "big"), 1 << 32)
 
     def get(self, number: int) -> Any:
         """Return the record of an item, or None."""
-        return self.txn.get(self._key(number), db=self.records)
+        return self.txn.get(self._key(number), db=self._tree(number < self.swept))
 
     def since(self, first: int = 0) -> Iterator[tuple[int, Any]]:
         """Yield the numbers and records of all items from a number on, ascending."""
-        cursor, gone = self.txn.cursor(db=self.records), self._removed_since(first)
+        gone = self._removed_since(first)
         following = next(gone, None)
-        swept = self._under(cursor, self._key(first), END) if first < self.swept else ()
-        for key, record in chain(swept, self._under(cursor, self._key(max(first, self.swept)), self._end())):
+        swept = self._under(self._tree(True), self._key(first), END) if first < self.swept else ()
+        others = self._under(self._tree(False), self._key(max(first, self.swept)), self._end())
+        for key, record in chain(swept, others):
             number = int.from_bytes(key[4:], "big")
             if number == following:
                 following = next(gone, None)
             else:
                 yield number, record
 
-    def _under(self, cursor: Any, start: bytes, stop: bytes) -> Iterator[tuple[bytes, Any]]:
-        """Yield the keys from `start` up to `stop`, with their records."""
+    def _under(self, tree: Any, start: bytes, stop: bytes) -> Iterator[tuple[bytes, Any]]:
+        """Yield the keys of a table from `start` up to `stop`, with their records."""
+        cursor = self.txn.cursor(db=tree)
         if cursor.set_range(start):
             for key, record in cursor:
                 found = bytes(key)
@@ -58,12 +64,13 @@ class Kept:
 
     def put(self, number: int, record: Any) -> None:
         """Add an item."""
-        self.txn.put(self._key(number), record, db=self.records)
+        self.txn.put(self._key(number), record, db=self._tree(False))
 
     def extend(self, items: Iterable[tuple[int, Any]]) -> None:
         """Add items, whose numbers ascend and are above those of all others."""
         entries = ((self._key(number), record) for number, record in items)
-        self.txn.cursor(db=self.records).putmulti(entries, append=not self.swept)
+        last = not self.swept or self.trees[0] != self.trees[1]
+        self.txn.cursor(db=self._tree(False)).putmulti(entries, append=last)
 
     def remove(self, number: int) -> None:
         """Remove an item."""
@@ -85,7 +92,7 @@ class Kept:
         """Write the next stride anew, without its removed items."""
         stride: list[tuple[bytes, bytes]] = []
         size = 0
-        for key, record in self._under(self.txn.cursor(db=self.records), self._key(self.swept), self._end()):
+        for key, record in self._under(self._tree(False), self._key(self.swept), self._end()):
             if len(stride) == STRIDE or size > STRIDE_BYTES:
                 following = int.from_bytes(key[4:], "big")
                 break
@@ -95,12 +102,20 @@ class Kept:
             following = 0
         gone = taken(self.txn.cursor(db=self.removed), stride[0][0][4:], stride[-1][0][4:]) if stride else set()
         for key, _ in stride:
-            self.txn.delete(key, db=self.records)
+            self.txn.delete(key, db=self._tree(False))
         renewed = (self.round + 1).to_bytes(4, "big")
         kept = ((renewed + key[4:], record) for key, record in stride if key[4:] not in gone)
-        self.txn.cursor(db=self.records).putmulti(kept, append=True)
+        self.txn.cursor(db=self._tree(True)).putmulti(kept, append=True)
         self.round, self.swept = self.round + (following == 0), following
         self.txn.put(SWEPT, (self.round << 32 | self.swept).to_bytes(12, "big"))
+
+    def byte_size(self) -> int:
+        """Return how many bytes the records take on disk."""
+        return sum(pages_of(self.txn, tree) for tree in self.trees)
+
+    def _tree(self, swept: bool) -> Any:
+        """Return the table of the items that this round has swept, or has yet to sweep."""
+        return self.trees[self.round + swept & 1]
 
     def _end(self) -> bytes:
         """Return a key above those of all items that this round has yet to sweep."""

@@ -44,18 +44,19 @@ def look_up(
     error to end the lookup.
     """
     numbers, crowded = reader.in_buckets(encoded.keys[place], MOST, check)
+    if not numbers:
+        return Looked([], 0, crowded)
     one = encoded.rows if len(encoded.rows) == 1 else rows_of(encoded.rows, np.array([place]))
-    parts = [np.zeros(0)]
+    near: list[tuple[float, Item]] = []
     for items in _blocks(reader, numbers):
         check()
         zeros, others = np.zeros(len(items), np.int64), np.arange(len(items))
-        parts.append(coding.measure(one, [item.payload for item in items], zeros, others))
-    values = np.concatenate(parts)
-    near = np.flatnonzero(coding.near(values, threshold))
+        values = coding.measure(one, [item.payload for item in items], zeros, others)
+        near += [(float(values[at]), items[at]) for at in np.flatnonzero(coding.near(values, threshold)).tolist()]
+    near.sort(key=lambda one: one[0], reverse=coding.plan.kind == "similarity")
     found: Found = []
-    for at in _best_first(coding, values, near):
-        twins = (number for number in reader.twins(reader.item(numbers[at]).content) if number not in without)
-        if _put(found, (reader.item(number).id for number in twins), float(values[at]), k):
+    for value, head in near:
+        if _put(found, (item.id for item in reader.twins_of(head) if item.number not in without), value, k):
             break
     return Looked(found, len(numbers), crowded)
 

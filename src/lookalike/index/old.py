@@ -35,6 +35,9 @@ class OldKept(Kept):
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
         self.txn, self.records = txn, tables["items"]
 
+    def byte_size(self) -> int:
+        return pages_of(self.txn, self.records)
+
     def get(self, number: int) -> Any:
         return self.txn.get(number.to_bytes(4, "big"), db=self.records)
 
@@ -67,6 +70,9 @@ class OldReader(Reader):
 
     def twins(self, content: bytes) -> Iterator[int]:
         return numbers_under(self.txn.cursor(db=self.tables["contents"]), content)
+
+    def twins_of(self, head: Item) -> Iterator[Item]:
+        return map(self.item, self.twins(head.content))
 
     def slices(self, name: str) -> Iterator[np.ndarray]:
         runs = Runs()

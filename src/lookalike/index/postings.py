@@ -22,14 +22,16 @@ from lookalike.index.records import damaged
 from lookalike.index.runs import Runs
 from lookalike.kernels.blocks import HALF, SLICES, SPARE, find_in_blocks, pack_blocks, unpack_blocks
 
-BLOCK = 1000  # bytes: four blocks and their keys fill a page
+BLOCK = 996  # bytes: four blocks, with their keys, fill a page of 4096
 ADDED, REMOVED = b"", b"-"  # the value of a recent change
 LEAST_EQUAL = 200  # entries that a block holds at least if all have the same key
 FOLDS = b"folds "  # before the name of a table: how many slices were folded so far
 RECENT = "recent "  # before the name of a table: that of its recent changes
 MOST_RECENT = 2_000  # recent changes of a small table
 SHARE = 64  # of a larger table, one entry in this many can be a recent change
+KEY = 13  # bytes of the key of a block
 ENTRY = 5  # bytes of an entry in a block, approximately
+TOGETHER = 4_000  # hashes that are looked up one by one, but with one call of the kernel
 MANY = 1 << 32  # more items than an index can number
 LOW = np.uint64(0xFFFFFFFF)
 
@@ -88,17 +90,18 @@ class Postings:
         blocks: list[Any] = []
         enough = most // LEAST_EQUAL + 2
         for at, one in enumerate(hashes):
-            key = self._key(one)
-            there = cursor.set_range(key)
+            wanted = self._least(one)
+            there = cursor.set_range(wanted.to_bytes(KEY, "big"))
             for _ in range(enough if there else 0):
-                place = cursor.key()
-                if len(place) != len(key):
+                place, block = cursor.item()
+                if len(place) != KEY:
                     raise damaged(f"the table of {self.name}", "a key")
-                if place[4] != key[4]:  # a block of another slice
+                last = int.from_bytes(place, "big")
+                if last >> 2 * HALF != wanted >> 2 * HALF:  # a block of another slice
                     break
                 owners.append(at)
-                blocks.append(cursor.value())
-                if place[8] != key[8] or place[5:9] != key[5:9] or not cursor.next():
+                blocks.append(block)
+                if last >> HALF != wanted >> HALF or not cursor.next():
                     break  # else the next block can hold some, too
         if not blocks:
             return found
@@ -120,15 +123,17 @@ class Postings:
         """
         order = np.argsort(hashes, kind="stable")
         bounds = np.searchsorted(hashes[order] >> np.uint64(56), np.arange(SLICES + 1, dtype=np.uint64))
+        sizes = np.diff(bounds)
         whole = self.txn.stat(db=self.blocks)["entries"] // SLICES  # then to unpack all of a slice is faster
         columns: tuple[list[np.ndarray], ...] = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for part, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            if start < stop:
-                some = order[start:stop]
-                places, numbers = (self._in_slice(part, hashes[some], most) if stop - start > whole
-                                   else self._one_by_one(hashes[some], most))  # fmt: skip
-                columns[0].append(some[places])
-                columns[1].append(numbers)
+        single = order[np.repeat(sizes <= whole, sizes)]
+        tasks = [(-1, single[start : start + TOGETHER]) for start in range(0, len(single), TOGETHER)]
+        tasks += [(part, order[bounds[part] : bounds[part + 1]]) for part in np.flatnonzero(sizes > whole).tolist()]
+        for part, some in tasks:
+            places, numbers = (self._one_by_one(hashes[some], most) if part < 0
+                               else self._in_slice(part, hashes[some], most))  # fmt: skip
+            columns[0].append(some[places])
+            columns[1].append(numbers)
         return np.concatenate(columns[0]), np.concatenate(columns[1])
 
     def _one_by_one(self, hashes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -159,13 +164,12 @@ class Postings:
         """How many recent changes there are."""
         return int(self.txn.stat(db=self.recent)["entries"])
 
-    def _key(self, one: int) -> bytes:
+    def _least(self, one: int) -> int:
         """Return the least key of a block that can hold entries of a hash: generation, slice, last entry."""
-        generation = self.folds + SLICES - 1 - (one >> 56) >> 8
-        return ((generation << 40 | one >> 24) << HALF).to_bytes(13, "big")
+        return (self.folds + SLICES - 1 - (one >> 56) >> 8 << 40 | one >> 24) << HALF
 
     def _prefix(self, part: int) -> bytes:
-        return self._key(part << 56)[:5]
+        return self._least(part << 56).to_bytes(KEY, "big")[:5]
 
     def _parts(self, part: int) -> SliceParts:
         blocks = [block for _, block in under(self.txn.cursor(db=self.blocks), self._prefix(part))]

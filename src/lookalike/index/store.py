@@ -1,6 +1,11 @@
 """Store an index in the folder of an LMDB environment, with one writer at a time and many readers.
 
 A transaction is written completely or not at all, whatever happens to the process or machine.
+
+Compaction writes the tables to another file, which then takes the place of data.mdb. Processes that
+use the old file notice it when they begin to read or write, and open the new one. Readers of the old
+file and of the new one must not share a lock file, so the new one has its own, named after its inode;
+an index that was never compacted has lock.mdb.
 """
 
 import fcntl
@@ -10,10 +15,10 @@ import resource
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copymode
-from threading import Condition, Lock
+from threading import Lock, RLock
 from typing import Any
 
 import lmdb
@@ -21,6 +26,7 @@ import lmdb
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
+from lookalike.index.kept import ODD
 from lookalike.index.old import OLD_TABLES, OldReader
 from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader
@@ -29,6 +35,8 @@ from lookalike.io.remote import must_be_local
 
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
+LINK = "tables-"  # before the inode of data.mdb: a link to it, whose lock file LMDB uses
+OPENING = 100  # hundredths of a second to wait while another process opens the tables
 PAGES = 1 << 16  # a multiple of the page size of all systems
 # How LMDB reports a full disk; a short write is an input/output error.
 FULL = ("No space left", "File too large", "quota", "Input/output error")
@@ -39,8 +47,20 @@ def has_store(path: Path) -> bool:
     return (path / "data.mdb").is_file()
 
 
+class Tables:
+    """An open file of tables."""
+
+    users = 0  # of this process
+
+    def __init__(self, env: Any, inode: int, old: bool, tables: dict[str, Any]) -> None:
+        self.env, self.inode = env, inode
+        self.old, self.tables = old, tables  # whether they have an older format
+
+
 class Store:
     """The tables of one index."""
+
+    live: Tables
 
     def __init__(self, path: Path, read_only: bool = False, create: bool = False) -> None:
         self.path = path
@@ -50,12 +70,12 @@ class Store:
             must_be_local(path, "an index")
             raise NoIndex(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
-        self._used, self._users = Condition(), 0
+        self._used = RLock()  # held to open tables, and to count who uses them
         self._writing, self._compacting = Lock(), Lock()
         with ExitStack() as opened:
             try:
                 mode = "rb" if read_only else "ab"
-                self._lock = opened.enter_context(open(path / "in-use", mode))  # held while the store is open
+                self._lock = opened.enter_context(open(path / "in-use", mode))  # held while tables are opened
                 self._turn = None if read_only else opened.enter_context(open(path / "writing", mode))
             except OSError as error:
                 raise StoreError(f"{path}: cannot be opened: {error.strerror or error}.") from error
@@ -63,36 +83,39 @@ class Store:
             self._opened = opened.pop_all()
 
     def _open(self, read_only: bool, create: bool) -> None:
+        """Open the tables; those of an older format cannot be replaced as long as they are open."""
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
-            lock = not (read_only and self._is_fixed())
-            self.env = self._environment(readonly=read_only, lock=lock, **options)
-            try:
-                if lock:
-                    self.env.reader_check()  # releases the readers of killed processes
-                if (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"] > self.byte_size():
-                    raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
-                self.old, self.tables = self._tables(create)
-            except BaseException:
-                self.env.close()
-                raise
+            self.live = self._opened_tables(read_only, create)
+            if not self.live.old:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
 
-    def _tables(self, create: bool) -> tuple[bool, dict[str, Any]]:
-        """Return whether the tables are those of an older format, and the tables."""
+    def _opened_tables(self, read_only: bool, create: bool) -> Tables:
+        options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
+        lock = not (read_only and self._is_fixed())
+        env = self._environment(readonly=read_only, lock=lock, **options)
         try:
-            return False, {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
-        except lmdb.NotFoundError:
-            return True, {name: self.env.open_db(name.encode(), create=False) for name in OLD_TABLES}
+            if lock:
+                env.reader_check()  # releases the readers of killed processes
+            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > self.byte_size():
+                raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
+            return Tables(env, os.stat(self._data).st_ino, *tables_in(env, create))
+        except BaseException:
+            env.close()
+            raise
 
     def _environment(self, **options: Any) -> Any:
         """Open the environment with all the address space it could need, or what `ulimit -v` leaves."""
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        size = self.byte_size() if (self.path / "data.mdb").exists() else 0
+        there = (self.path / "data.mdb").exists()
+        size = self.byte_size() if there else 0
+        name = self.path / (LINK + str(os.stat(self._data).st_ino)) if there else self.path
+        own = name != self.path and name.is_symlink()
         room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
         while True:
             try:
-                return lmdb.open(str(self.path), map_size=room // PAGES * PAGES, **options)
+                place = str(name if own else self.path)
+                return lmdb.open(place, map_size=room // PAGES * PAGES, subdir=not own, **options)
             except lmdb.MemoryError:
                 if room < max(size, LEAST_ROOM):
                     raise StoreError(
@@ -108,8 +131,17 @@ class Store:
 
     def close(self) -> None:
         """Close the files."""
-        self.env.close()
+        self.live.env.close()
         self._opened.close()
+
+    @property
+    def old(self) -> bool:
+        """Whether the tables are those of an older format."""
+        return self.live.old
+
+    @property
+    def _data(self) -> str:
+        return f"{self.path}/data.mdb"
 
     @property
     def closed(self) -> bool:
@@ -118,9 +150,14 @@ class Store:
 
     def _hold(self, how: int) -> None:
         try:
-            fcntl.flock(self._lock, how | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(f"{self.path}: another process has the index open; try again when it is done.") from None
+            for _ in range(OPENING):
+                with suppress(BlockingIOError):
+                    fcntl.flock(self._lock, how | fcntl.LOCK_NB)
+                    return
+                time.sleep(0.01)
+            raise StoreError(f"{self.path}: another process has the index open; try again when it is done.")
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be locked: {error.strerror or error}.") from error
 
     @contextmanager
     def _known_errors(self) -> Iterator[None]:
@@ -130,7 +167,7 @@ class Store:
         except lmdb.ReadonlyError:
             raise StoreError(f"{self.path}: was opened read-only.") from None
         except (lmdb.MapFullError, lmdb.MapResizedError) as error:
-            room = self.env.info()["map_size"]
+            room = self.live.env.info()["map_size"]
             raise StoreError(
                 f"{self.path}: needs more than {room:,} bytes of address space; raise `ulimit -v` and open it again. "
                 "Nothing was changed."
@@ -151,16 +188,16 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Provide the index as it is now, whatever is written meanwhile."""
-        with self._known_errors(), self._in_use(), self.env.begin(buffers=True) as txn:
-            yield (OldReader if self.old else Reader)(txn, self.tables)
+        with self._known_errors(), self._in_use() as live, live.env.begin(buffers=True) as txn:
+            yield (OldReader if live.old else Reader)(txn, live.tables)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
-        with self._known_errors(), self._my_turn():
+        with self._known_errors(), self._my_turn(), self._in_use() as live:
             self.check_format()
-            with self._in_use(), self.env.begin(write=True, buffers=True) as txn:
-                yield Writer(txn, self.tables)
+            with live.env.begin(write=True, buffers=True) as txn:
+                yield Writer(txn, live.tables)
 
     def check_format(self) -> None:
         """Raise an error if the tables are those of an older format."""
@@ -169,16 +206,30 @@ class Store:
             raise StoreError(f"{self.path}: has an older format, which can only be queried; upgrade it with {how}.")
 
     @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        """Keep the tables open while they are used."""
+    def _in_use(self) -> Iterator[Tables]:
+        """Provide the tables, those that have taken the place of older ones, and keep them open meanwhile."""
         with self._used:
-            self._users += 1
+            self._renew()
+            live = self.live
+            live.users += 1
         try:
-            yield
+            yield live
         finally:
             with self._used:
-                self._users -= 1
-                self._used.notify_all()
+                live.users -= 1
+                self._let_go(live)
+
+    def _renew(self) -> None:
+        """Open the tables again if others have taken their place."""
+        with suppress(FileNotFoundError):  # as long as they are open, they can be read
+            if os.stat(self._data).st_ino != self.live.inode and not self.closed:
+                before = self.live
+                self._open(read_only=self._turn is None, create=False)
+                self._let_go(before)
+
+    def _let_go(self, tables: Tables) -> None:
+        if tables is not self.live and not tables.users:
+            tables.env.close()
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
@@ -205,10 +256,11 @@ class Store:
 
     def backup(self, path: Path) -> None:
         """Copy the tables as they are now to a new folder, without gaps; others can write meanwhile."""
-        with building(path) as place, self._in_use():
+        with building(path) as place, self._in_use() as live:
             place.mkdir(mode=0o700)  # until it is complete and gets the permissions of the index
+            own = live.env.path() != str(self.path)
             try:
-                self.env.copy(str(place), compact=True)
+                live.env.copy(str(place / "data.mdb" if own else place), compact=True)
             except lmdb.Error as error:
                 raise StoreError(f"{path}: the copy could not be written: {error}.") from error
             sync(place / "data.mdb")
@@ -223,46 +275,69 @@ class Store:
         return (self.path / "data.mdb").stat().st_size
 
     def compact(self, run: Run = ONE_THREAD) -> None:
-        """Rewrite the tables without gaps, and in the present format; no other process may have them open.
+        """Rewrite the tables without gaps, and in the present format; others can read and write meanwhile.
 
-        The threads of this process can read and write meanwhile. What they have written by the end
-        is then added, and only that keeps other writers waiting.
+        What they have written by the end is then added, and only that keeps writers waiting.
         """
-        there = self.path / "data.mdb"
-        with self._compacting, folder_beside(there) as fresh, self._alone(), ExitStack() as turn:
-            with self.reading() as before, closing(Store(fresh, create=True)) as new:
-                with new.writing() as writer:
-                    rewrite(before, writer, run)
-                turn.enter_context(self._writing)
-                if not self.old:
-                    with self.reading() as now, new.writing() as writer:
-                        catch_up(before, now, writer, run)
-            self._replace(there, fresh / "data.mdb")
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from opening the tables."""
         if self._turn is None:
             raise StoreError(f"{self.path}: was opened read-only.")
-        try:
-            self._hold(fcntl.LOCK_EX)
-            yield
-        finally:
-            self._hold(fcntl.LOCK_SH)
+        with self._compacting, folder_beside(self.path / "data.mdb") as fresh, ExitStack() as turn:
+            with self.reading() as before, closing(Store(fresh, create=True)) as new:
+                old, inode = self.old, self.live.inode
+                if old:
+                    self._hold(fcntl.LOCK_EX)  # an older version would not notice, nor keep what it knows
+                    turn.callback(lambda: self.old and self._hold(fcntl.LOCK_SH))
+                with new.writing() as writer:
+                    rewrite(before, writer, run)
+                turn.enter_context(self._my_turn())
+                if not old:
+                    with self.reading() as now, new.writing() as writer:
+                        if self.live.inode != inode:
+                            return  # another process has compacted the index meanwhile
+                        catch_up(before, now, writer, run)
+            self._replace(fresh / "data.mdb")
 
-    def _replace(self, there: Path, fresh: Path) -> None:
-        """Let another file take the place of the tables."""
+    def _replace(self, fresh: Path) -> None:
+        """Let another file take the place of the tables, with a lock file of its own."""
+        there, now = self.path / "data.mdb", LINK + str(self.live.inode)
+        locks = [place for place in (self.path / f"{now}-lock", self.path / "lock.mdb", there) if place.exists()]
         with fresh.open("r+b") as file:
             keep_permissions(file, there.stat())
             os.fsync(file.fileno())
-        with self._used:  # no thread of this process may use the tables while they are replaced
-            self._used.wait_for(lambda: not self._users)
-            self.env.close()
+        name = LINK + str(fresh.stat().st_ino)
+        with self._used:
+            self._hold(fcntl.LOCK_EX)  # nobody opens the tables while they are replaced
             try:
+                self._remove_locks(now)
+                (self.path / name).symlink_to("data.mdb")
+                with (self.path / f"{name}-lock").open("xb") as file:
+                    keep_permissions(file, locks[0].stat())
                 os.replace(fresh, there)
                 sync(self.path)
+                self._remove_locks(name)
+            except OSError as error:
+                raise StoreError(f"{self.path}: could not be compacted: {error.strerror or error}.") from error
             finally:
-                self._open(read_only=False, create=False)
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            self._renew()
+
+    def _remove_locks(self, used: str) -> None:
+        """Remove the lock files of earlier tables; whoever still reads these has them open."""
+        for path in self.path.glob(f"{LINK}*"):
+            if path.name.removesuffix("-lock") != used:
+                path.unlink()
+
+
+def tables_in(env: Any, create: bool) -> tuple[bool, dict[str, Any]]:
+    """Return whether the tables are those of an older format, and the tables."""
+    try:
+        tables = {name: env.open_db(name.encode(), create=create) for name in TABLES if name != ODD}
+        try:
+            return False, {**tables, ODD: env.open_db(ODD.encode(), create=create)}
+        except lmdb.NotFoundError:
+            return False, {**tables, ODD: tables["items"]}
+    except lmdb.NotFoundError:
+        return True, {name: env.open_db(name.encode(), create=False) for name in OLD_TABLES}
 
 
 @contextmanager

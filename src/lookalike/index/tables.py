@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from lookalike.index.base import Coding
-from lookalike.index.entries import hashes_of
-from lookalike.index.kept import Kept
+from lookalike.index.entries import hash_of
+from lookalike.index.kept import ODD, Kept
 from lookalike.index.postings import RECENT, Postings, pages_of
 from lookalike.index.records import LARGEST_ID, Id, Item, damaged, pack_id, unpack
 from lookalike.kernels.hashing import EMPTY
@@ -28,8 +28,8 @@ from lookalike.measures.table import OLD_NAMES
 
 FORMAT = 3
 POSTINGS = ("ids", "contents", "buckets")
-TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
-SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
+TABLES = ("removed", "items", ODD, *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
+SETTINGS, SALT, NEXT, COUNT, NEXT_ID, TEXT = b"settings", b"salt", b"next", b"count", b"next id", b"text bytes"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
 
@@ -87,8 +87,7 @@ class Reader:
     def number_of(self, identity: Id) -> int | None:
         """Return the number of the item with this id, or None."""
         packed = pack_id(identity)
-        (one,) = hashes_of([packed], self.salt).tolist()
-        (numbers,) = self.postings("ids").find([one])
+        (numbers,) = self.postings("ids").find([hash_of(packed, self.salt)])
         return next((number for number in reversed(numbers) if self.item(number).id == identity), None)
 
     def item(self, number: int) -> Item:
@@ -115,9 +114,16 @@ class Reader:
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
-        (one,) = hashes_of([content], self.salt).tolist()
-        (numbers,) = self.postings("contents").find([one])
+        (numbers,) = self.postings("contents").find([hash_of(content, self.salt)])
         return (number for number in numbers if self.item(number).content == content)
+
+    def twins_of(self, head: Item) -> Iterator[Item]:
+        """Yield the items with the content of a head, the head first."""
+        (numbers,) = self.postings("contents").find([hash_of(head.content, self.salt)])
+        for number in numbers:
+            item = head if number == head.number else self.item(number)
+            if item.content == head.content:
+                yield item
 
     def shown(self, coding: Coding, item: Item) -> Any:
         """Return an item as a user would give it, or None if the index does not hold it."""
@@ -130,6 +136,13 @@ class Reader:
     def next_id(self) -> int:
         """Return a number that is no item's id, nor is any greater one."""
         return self._number(NEXT_ID)
+
+    def text_bytes(self) -> int | None:
+        """Return how many bytes the texts had when they were given; None if it was not counted.
+
+        A removed text counts as much as an average one.
+        """
+        return None if self.txn.get(TEXT) is None else self._number(TEXT)
 
     def batch(self, digest: bytes) -> Iterator[bytes]:
         """Yield the records of a batch that was sifted before, in order; none if it is new."""
@@ -147,7 +160,8 @@ class Reader:
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes each part of the index takes on disk."""
-        return {name: pages_of(self.txn, self.tables[name]) for name in TABLES}
+        others = {name: pages_of(self.txn, self.tables[name]) for name in TABLES if name not in ("items", ODD)}
+        return {"items": self.kept.byte_size(), **others}
 
     def slices(self, name: str) -> Iterator[np.ndarray]:
         """Yield the entries of each slice of a table, in order."""

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -76,13 +76,17 @@ class Phrasebook:
 
     def decode(self, rows: Sequence[bytes | memoryview]) -> pa.LargeStringArray:
         """Return the texts that these bytes keep; raises a ValueError for other bytes."""
-        short = b"".join(b"" if row[:1] != PHRASES else bytes(row[1:]) for row in rows)
-        ends = np.cumsum([0, *(len(row) - 1 if row[:1] == PHRASES else 0 for row in rows)])
-        data = np.frombuffer(short or b"\0", np.uint8)
-        content, bounds = kernels.decode_phrases(data, ends[:-1], ends[1:], self.content, self.bounds)
-        if len(short) and not len(content):
+        ends = np.fromiter(accumulate(map(len, rows), initial=0), np.int64, len(rows) + 1)
+        if not all(rows):
+            raise ValueError("a text has no encoding")
+        data = np.frombuffer(b"".join(rows) or b"\0", np.uint8)
+        starts = ends[:-1] + 1  # after the bytes that say how the rest is encoded
+        short = data[ends[:-1]] == PHRASES[0]
+        stops = np.where(short, ends[1:], starts)
+        content, bounds = kernels.decode_phrases(data, starts, stops, self.content, self.bounds)
+        if not len(content) and (stops > starts).any():
             raise ValueError("a text is not encoded with the phrases of the index")
-        if all(row[:1] == PHRASES for row in rows):
+        if short.all():
             made = pa.LargeStringArray.from_buffers(len(rows), pa.py_buffer(bounds), pa.py_buffer(content))
             made.validate(full=True)
             return made

@@ -11,7 +11,7 @@ from lookalike.core.errors import StoreError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.entries import Entries, first_of_each, hashes_of
 from lookalike.index.kept import STRIDE
-from lookalike.index.postings import ENTRY, REMOVED, pages_of
+from lookalike.index.postings import ENTRY, REMOVED
 from lookalike.index.records import LARGEST_COUNTED, Id, Item, pack_id
 from lookalike.index.runs import Runs
 from lookalike.index.tables import (
@@ -23,6 +23,7 @@ from lookalike.index.tables import (
     POSTINGS,
     SALT,
     SETTINGS,
+    TEXT,
     Reader,
     buckets_of,
 )
@@ -48,6 +49,10 @@ class Writer(Reader):
         """Save the secret number that hashes of ids depend on."""
         self.txn.put(SALT, salt.to_bytes(8, "big"))
 
+    def put_text_bytes(self, size: int) -> None:
+        """Save how many bytes the texts had when they were given."""
+        self.txn.put(TEXT, size.to_bytes(8, "big"))
+
     def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
         """Save a record of a batch."""
         self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
@@ -64,7 +69,7 @@ class Writer(Reader):
         sizes = [len(part.ids) for part in parts]
         first = self._numbers_from(sum(sizes))
         self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
-        self._count(first + sum(sizes), sum(sizes))
+        self._count(first + sum(sizes), sum(sizes), sum(int(part.texts.sum()) for part in parts))
         self.number_from(max((part.following for part in parts), default=0))
 
     def add_numbered(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
@@ -95,7 +100,7 @@ class Writer(Reader):
         order, firsts = first_of_each(contents)
         found = np.zeros(len(contents), np.bool_)
         found[order[firsts]] = True
-        if self.txn.stat(db=self.tables["items"])["entries"]:
+        if len(self):
             hashes = np.concatenate([part.twins for part in parts])
             rows = np.flatnonzero(found)
             for at, number in zip(*self.postings("contents").meetings(hashes[rows]), strict=True):
@@ -106,8 +111,9 @@ class Writer(Reader):
     def settle(self, run: Run = ONE_THREAD, share: int = STEP) -> bool:
         """Put the entries of added items into the tables, and tidy the tables up to a point.
 
-        Of a large table, one part in `share` is tidied: a small change must not write the whole index
-        anew. Returns whether that was all; if not, another change does more.
+        Of a large table, one part in `share` is tidied, and none with 0: a change must not write the
+        whole index anew, and a large one writes enough itself. Returns whether that was all; if not,
+        another change does more.
         """
         done = True
         for name in POSTINGS:
@@ -121,7 +127,7 @@ class Writer(Reader):
                 postings.put_runs(runs)
             done &= postings.tidy(part_of(SLICES, size, share), run)
         strides = -(-self.next_number() // STRIDE)
-        return self.kept.tidy(len(self), part_of(strides, pages_of(self.txn, self.tables["items"]), share)) and done
+        return self.kept.tidy(len(self), part_of(strides, self.kept.byte_size(), share)) and done
 
     def add_several(self, entries: Entries) -> None:
         """Add items whose ids are new, and their entries to the recent changes: for some hundreds of items."""
@@ -134,7 +140,7 @@ class Writer(Reader):
         self.postings("contents").put_all(entries.twins, numbers)
         rows, tables = np.nonzero((entries.keys != EMPTY) & heads.reshape(-1, 1))
         self.postings("buckets").put_all(entries.keys[rows, tables], numbers[rows])
-        self._count(first + size, size)
+        self._count(first + size, size, int(entries.texts.sum()))
         self.number_from(entries.following)
 
     def add_one(self, entries: Entries, place: int) -> None:
@@ -147,7 +153,7 @@ class Writer(Reader):
         self.postings("contents").put([int(entries.twins[place])], first)
         if is_head:
             self.postings("buckets").put(buckets_of(entries.keys[place]), first)
-        self._count(first + 1, 1)
+        self._count(first + 1, 1, int(entries.texts[place : place + 1].sum()))
         name = entries.ids[place]
         if isinstance(name, int) and name < LARGEST_COUNTED:
             self.number_from(name + 1)
@@ -180,18 +186,20 @@ class Writer(Reader):
             self.postings("buckets").put(buckets_of(keys), item.number, REMOVED)
             for heir in same[1:2]:
                 self.postings("buckets").put(buckets_of(keys), heir)
-        self._count(self._number(NEXT), -1)
+        self._count(self._number(NEXT), -1, -(self._number(TEXT) // max(1, len(self))))
 
     def number_from(self, following: int) -> None:
         """Number further items without ids from this number on, unless it is already passed."""
         self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
 
-    def _count(self, following: int, more: int) -> None:
+    def _count(self, following: int, more: int, text: int) -> None:
         self.changes += 1
+        if (before := self.text_bytes()) is not None:
+            self.put_text_bytes(before + text)
         self.txn.put(NEXT, following.to_bytes(8, "big"))
         self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
 
 
 def part_of(whole: int, size: int, share: int) -> int:
     """Return how many of the parts of a table, of this size in bytes, one change tidies."""
-    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1)))
+    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1))) if share else 0

@@ -200,11 +200,14 @@ class Shingles:
         if self.form == "none":
             return texts
         if self.form == "nfc":
-            unstable = pa.array(text.needs_normal_form(*text_bounds(texts)))
+            found = text.needs_normal_form(*text_bounds(texts))
+            if not found.any():
+                return texts
+            unstable = pa.array(found)
         else:
             unstable = pc.invert(pc.string_is_ascii(texts))
-        if not pc.any(unstable).as_py():
-            return texts
+            if not pc.any(unstable).as_py():
+                return texts
         changed = pc.utf8_normalize(texts.filter(unstable), self.form.upper())
         return pc.replace_with_mask(texts, unstable, changed)
 

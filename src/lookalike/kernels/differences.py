@@ -75,6 +75,21 @@ def row_sizes(data, starts, stops):
 
 
 @kernel
+def unpack_rows(data, bounds):
+    """Return (indptr, elements): the hashes of packed rows, row i in data[bounds[i]:bounds[i + 1]].
+
+    If the bytes of some row cannot be those of a row, there is no indptr.
+    """
+    sizes = row_sizes(data, bounds[:-1], bounds[1:])
+    indptr = np.zeros(len(bounds), np.int64)
+    for row in range(len(sizes)):
+        if sizes[row] < 0:
+            return indptr[:0], np.empty(0, np.uint64)
+        indptr[row + 1] = indptr[row] + sizes[row]
+    return indptr, unpack_differences(data, bounds[:-1], bounds[1:], indptr)
+
+
+@kernel
 def unpack_differences(data, starts, stops, indptr):
     """Return the hashes of packed rows, of which `row_sizes` has returned the sizes."""
     elements = np.empty(indptr[-1], np.uint64)

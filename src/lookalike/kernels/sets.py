@@ -214,6 +214,17 @@ def nothing(weights):
 
 
 @kernel
+def overlaps_between(indptr, elements, others, other_elements, left, right):
+    """Return the sizes of the intersections of pairs of rows: the left ones of `elements`, the right ones of others."""
+    out = np.empty(len(left), np.int64)
+    for i in range(len(left)):
+        one = elements[indptr[left[i]] : indptr[left[i] + 1]]
+        two = other_elements[others[right[i]] : others[right[i] + 1]]
+        out[i] = shared_between(one, two, 0)
+    return out
+
+
+@kernel
 def overlaps(indptr, elements, weights, left, right, p, q):
     """Apply `overlap` to many pairs of rows."""
     out = left * nothing(weights)

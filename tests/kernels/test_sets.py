@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.sets import group_rows, hash_rows, overlaps, overlaps_between, sort_rows, sorted_hashes, take_rows
+from lookalike.kernels.sets import (
+    group_rows,
+    hash_rows,
+    overlaps,
+    overlaps_between,
+    sort_rows,
+    sorted_hashes,
+    take_rows,
+)
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, THRESHOLDS, as_lists, as_rows, drawn_rows, drawn_sets, seeds, thresholds
 

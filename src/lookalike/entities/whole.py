@@ -57,7 +57,7 @@ class TextVectors(NamedTuple):
         name: str = "",
     ) -> Self:  # fmt: skip
         """Cut texts into elements; their rarity is counted in these texts, or given."""
-        rows = Rows.of(texts, run, (WORDS, TRIGRAMS), rarities, storage, name)
+        rows = ElementRows.of(texts, run, (WORDS, TRIGRAMS), rarities, storage, name)
         return cls(WeighedRows.of(rows, rows.weights**2))
 
     def cosines(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:

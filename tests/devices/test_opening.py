@@ -22,7 +22,7 @@ def test_missing_packages(monkeypatch, packages, missing):
     line = f"^device 'cuda' needs {missing}, which is not installed: pip install 'lookalike\\[gpu\\]'.$"
     with pytest.raises(UsageError, match=line):
         la.find_pairs(drawn(1, 50), measure="angle", threshold=9, device="cuda")
-    assert opening.open_if_usable() is None
+    assert opening.open_if_usable().startswith(f"device 'cuda' needs {missing}")
 
 
 def test_no_card(monkeypatch):
@@ -31,14 +31,14 @@ def test_no_card(monkeypatch):
     monkeypatch.setitem(sys.modules, "lookalike.devices.cuda", card)
     with pytest.raises(UsageError, match=r"^device 'cuda' cannot be used: no NVIDIA driver was found.$"):
         opening.open_cuda()
-    assert opening.open_if_usable() is None
+    assert opening.open_if_usable() == "device 'cuda' cannot be used: no NVIDIA driver was found"
 
 
 def test_a_broken_torch_is_no_reason_to_stop(monkeypatch):
     installed(monkeypatch, "torch", "triton")
     monkeypatch.delitem(sys.modules, "lookalike.devices.cuda", raising=False)
     with refusing("torch"):
-        assert opening.open_if_usable() is None
+        assert opening.open_if_usable().startswith("the card cannot be opened: ")
 
 
 def test_a_card_is_opened(monkeypatch):

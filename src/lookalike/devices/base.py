@@ -38,18 +38,22 @@ class Frame:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each."""
+    """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each.
+
+    With `keep`, their values stay on the device, not only their heads.
+    """
 
     number: int
     columns: int
     dtype: Any
     fill: Fill
     scales: np.ndarray | None = None
+    keep: bool = True
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Rows on a device: their heads, padded to whole blocks, and their values.
+    """Rows on a device: their heads, padded to whole blocks, and, if they were kept, their values.
 
     `squares` (3 x rows) are on the host: the squared lengths of rows, of their products with the
     basis, and of what rounding to whole steps left of these.
@@ -81,6 +85,7 @@ class Device(ABC):
     name: str
     block: int  # rows per block
     memory: int  # bytes that may be used
+    slowness = 1.0  # how many times as long as an H200 it takes
 
     @abstractmethod
     def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
@@ -95,8 +100,8 @@ class Device(ABC):
         """Return the candidates (n x 2) of some pairs of blocks, or None if there is no room for them.
 
         There is always room for the candidates of one pair of blocks. If both sides are the same
-        rows, each pair is returned once, the first row before the second. Rows with values are
-        compared in double precision as well, so that few candidates are not near.
+        rows, each pair is returned once, the first row before the second. If the values of both are
+        on the device, they are compared in double precision as well, so that few candidates are not near.
         """
 
     def blocks(self, number: int) -> int:

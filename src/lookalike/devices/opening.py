@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from lookalike.core.errors import UsageError, missing_package
+from lookalike.core.errors import LookalikeError, UsageError, missing_package
 from lookalike.devices.base import Device
 
 NAMES = ("auto", "cpu", "cuda")
@@ -26,11 +26,11 @@ def open_cuda(memory: int | None = None) -> Device:
     return Cuda(memory)
 
 
-def open_if_usable() -> Device | None:
-    """Return the CUDA card if there is one that can be used, otherwise None."""
-    if not has_torch():
-        return None
+def open_if_usable() -> Device | str:
+    """Return the CUDA card, or why there is none that can be used."""
     try:
         return open_cuda()
-    except (UsageError, ImportError, OSError):  # a broken installation of torch as well
-        return None
+    except LookalikeError as error:
+        return str(error).rstrip(".")
+    except Exception as error:  # a broken installation of torch, or a card that another program has filled
+        return f"the card cannot be opened: {next(iter(str(error).splitlines()), type(error).__name__)}"

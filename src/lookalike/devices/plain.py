@@ -29,7 +29,7 @@ class Plain(Device):
         moved = (values.astype(np.float64) - frame.centre) * rows.scales[:, None]
         made, *squares[:] = rounded(moved, frame.basis, frame.step)
         heads[: rows.number, : frame.basis.shape[1]] = np.nan_to_num(made)
-        return Loaded(rows.number, heads, squares, moved)
+        return Loaded(rows.number, heads, squares, moved if rows.keep else None)
 
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
         return Side(loaded, padded(allowances, len(loaded.heads)), limits)
@@ -50,13 +50,14 @@ class Plain(Device):
         return np.concatenate(found)
 
     def close(self) -> None:
-        """Hold nothing, so free nothing."""
+        """Do nothing: it holds nothing but what it has returned."""
 
     def _near(self, left: Side, right: Side, pairs: np.ndarray) -> np.ndarray:
         """Return the pairs that are near in double precision, if there are values."""
-        if left.loaded.values is None or left.limits is None or right.limits is None:
+        ours, theirs = left.loaded.values, right.loaded.values
+        if ours is None or theirs is None or left.limits is None or right.limits is None:
             return pairs
         one, other = pairs.T
-        values = (left.loaded.values[one] * right.loaded.values[other]).sum(axis=1) - right.limits[other]
+        values = (ours[one] * theirs[other]).sum(axis=1) - right.limits[other]
         near: np.ndarray = pairs[~(values < left.limits[one])]
         return near

@@ -37,7 +37,10 @@ def asked_device(settings: Settings, sides: list[Vectors | Bits]) -> Device | No
 def worthwhile_device(
     settings: Settings, plan: VectorPlan, space: Space, rows: np.ndarray, sides: Sides, effort: Effort
 ) -> tuple[Device | None, str]:
-    """Return a card if it takes less time than the plan on the processor, and why; torch is imported only then."""
+    """Return a card if it takes less time than the plan on the processor, and why it is or is not used.
+
+    torch is imported only if a card like that on which the costs were measured would save time.
+    """
     dense = not (hasattr(space, "vectors") and space.vectors.sparse)
     if settings.device != "auto" or plan.method == "lsh" == settings.method or settings.probes is not None or not dense:
         return None, ""
@@ -50,11 +53,17 @@ def worthwhile_device(
         return None, ""
     left, right = sides.apart(rows)
     pairs = len(left) * len(right) / (1 if sides.two else 2)
-    ours = START + pairs * pair_cost(full_width(space.dimensions)) / 1000 + len(rows) * space.dimensions * LOADED
-    device = open_if_usable() if ours < cost * spread else None
-    if device is None:
-        return None, ""
+    start = START + len(rows) * space.dimensions * LOADED
+    compare = pairs * pair_cost(full_width(space.dimensions)) / 1000
     alone = effort._replace(threads=1, speed=1.0)  # a card depends on neither
+    if start + compare >= cost * spread:
+        return None, f"no card was looked for: the fastest would take {alone.seconds(start + compare)}"
+    device = open_if_usable()
+    if isinstance(device, str):
+        return None, f"no card is used: {device}"
+    ours = start + compare * device.slowness
+    if ours >= cost * spread:
+        return None, f"{device.name} is not used: it would take {alone.seconds(ours)}"
     ways = f"about {alone.seconds(ours)}; the processor would take {effort.seconds(cost)}"
     return device, f"chosen: {device.name}, {ways}"
 

@@ -65,10 +65,9 @@ class Heads:
         """The number of components of a head."""
         return self.frame.dimensions if self.frame.basis is None else self.frame.basis.shape[1]
 
-    @property
-    def cost(self) -> float:
-        """The expected cost of a pair, in picoseconds on one H200."""
-        return pair_cost(self.frame.width) + self.passing * CANDIDATE
+    def cost(self, candidate: float = CANDIDATE) -> float:
+        """Return the expected cost of a pair, in picoseconds on one H200, given that of a candidate."""
+        return pair_cost(self.frame.width) + self.passing * candidate
 
     def allowances(self, squares: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the allowances of rows from their squared lengths (see `Loaded`) and what is `taken` of them."""
@@ -105,22 +104,32 @@ def full_width(dimensions: int) -> int:
 
 
 def taken(space: Space, rows: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
-    """Return what the product of near rows is at least, in two terms: h(x), and b + h(x) for rows with bounds."""
+    """Return what the product of near rows is at least, in two terms: h(x), and b + h(x) for rows with bounds.
+
+    Codes differ in at least as many bits as the first of their bits do, which their heads hold.
+    """
     least = np.zeros(len(rows))
     if isinstance(space, VectorSpace):
         least += space.halves[rows]
     if bounds is not None:
-        least += bounds if isinstance(space, VectorSpace) else space.dimensions - 2.0 * bounds
+        least += bounds if isinstance(space, VectorSpace) else bits_of_heads(space) - 2.0 * bounds
     return least
 
 
-def make_heads(space: Space, left: np.ndarray, right: np.ndarray, bounds: np.ndarray) -> Heads:
+def bits_of_heads(space: Space) -> int:
+    """Return how many bits of codes their heads hold."""
+    return min(space.dimensions, WIDEST)
+
+
+def make_heads(
+    space: Space, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, candidate: float = CANDIDATE
+) -> Heads:
     """Choose the heads with which the device is expected to take the least time.
 
-    `bounds` are those of the left rows, in the units of the space.
+    `bounds` are those of the left rows, in the units of the space; `candidate` is the cost of one.
     """
     if isinstance(space, BitSpace):
-        return Heads(Frame(space.dimensions, full_width(max(1, space.dimensions))))
+        return Heads(Frame(bits_of_heads(space), full_width(max(1, space.dimensions))))
     assert isinstance(space, VectorSpace)
     rng = np.random.default_rng(0)
     samples = [drawn(rng, len(rows), SAMPLE) for rows in (left, right)]
@@ -134,11 +143,11 @@ def make_heads(space: Space, left: np.ndarray, right: np.ndarray, bounds: np.nda
     full = full_width(space.dimensions)
     best: Heads | None = None
     for width in [*(width for width in WIDTHS if width < full), full]:
-        if best is not None and pair_cost(width) >= best.cost:
+        if best is not None and pair_cost(width) >= best.cost(candidate):
             break
         some = fitted(space, fit, width, longest, rng)
         some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
-        best = some if best is None or some.cost < best.cost else best
+        best = some if best is None or some.cost(candidate) < best.cost(candidate) else best
     assert best is not None
     return best
 

@@ -1,13 +1,14 @@
 """Search for near vectors and codes with tables of buckets or brute force."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import DeviceError, UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
@@ -43,6 +44,7 @@ from lookalike.search.tables import (
 )
 from lookalike.search.vector_plan import VectorPlan, farthest, fit_vectors, make_vector_plan
 
+Result = TypeVar("Result")
 SHORTEN = 256  # after pairs of one in SHORTEN items have been joined, labels lead to the first item again
 SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
@@ -110,6 +112,7 @@ class VectorSearch(Search):
         self.sides = replace(Sides.of([len(side) for side in ids]), same=same)
         self.unbounded = settings.nearest  # no threshold was given
         self.joiner: Joiner | None = None  # if a device compares all pairs
+        self.spare: VectorPlan | None = None  # the plan without the device, if the user did not ask for it
         self.live = np.arange(len(space))
         self.lengths = np.zeros(len(space), np.int64)
 
@@ -120,6 +123,9 @@ class VectorSearch(Search):
             self.plan = self.fit(plan) if bounded else self.plan_nearest()
             found = worthwhile_device(settings, self.plan, self.space, self.live, self.sides, self._effort)
             device, reason = found
+            if reason and device is None:
+                self.plan = self.plan.because(reason)
+            self.spare = self.plan
         if device is not None:
             self.space.look(float(plan.threshold))  # planning for neighbours has looked nearer
             self.plan = on_device(replace(plan, items=len(self)), device, bounded, reason)
@@ -164,7 +170,27 @@ class VectorSearch(Search):
             return part_tables(space.words, space.dimensions, plan.parts, distance, plan.seed, rows, self.run)
         return None
 
+    def _with_device(self, work: Callable[[], Result]) -> Result:
+        """Do the work on the device, if there is one, and free it; if one that was not asked for fails, do without."""
+        if self.joiner is None:
+            return work()
+        try:
+            return work()
+        except DeviceError as error:
+            if self.spare is None:
+                raise
+            self.run.say(f"      {error} The processor compares them now.")
+            self.plan = self.spare
+            self.space.look(float(self.plan.threshold))
+        finally:
+            self.joiner.close()
+        self.joiner = None
+        return work()
+
     def pairs(self, groups: Groups, limit: int) -> Found:
+        return self._with_device(lambda: self._pairs(groups, limit))
+
+    def _pairs(self, groups: Groups, limit: int) -> Found:
         rows = groups.heads
         if not self.plan.bounded:
             return self._nearest(rows)
@@ -185,6 +211,9 @@ class VectorSearch(Search):
         return np.full(len(rows), 1 if self.space.alike else 0, self.space.measured(rows[:0], rows[:0]).dtype)
 
     def labels(self, groups: Groups) -> Labels:
+        return self._with_device(lambda: self._labels(groups))
+
+    def _labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))  # leads to the first item of a component, in one or more steps
         rows = groups.heads
         compared: list[int] = []

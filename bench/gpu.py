@@ -1,18 +1,19 @@
 """Measure all pairs of vectors on one CUDA card: time, rate, what is skipped, and whether none is missed.
 
     python bench/gpu.py check [--settings 20]                 random settings, compared with brute force on the CPU
-    python bench/gpu.py heads [--rows 1048576] [--pruned]     pairs and products per second, by the width of heads
+    python bench/gpu.py heads [--rows 1048576] [--block 1024]  pairs and products per second, by the width of heads
     python bench/gpu.py pairs --rows N --dimensions D         a whole search of a .npy file, stage by stage
     python bench/gpu.py peers --rows N --dimensions D         plain PyTorch, faiss and cuVS, if installed
 
 Vectors are drawn at random, with a near copy of one row in a hundred, which no method can skip; or, with
 --like real, around centres and with few main directions, as embeddings of texts have; or --file FILE
-names an .npy file. A rate in TFLOP/s counts each pair of n rows of d components once: n * n * d
-operations, however few the card has done. Times include starting nothing: a first search of 20,000
-rows compiles the kernels.
+names an .npy file. Equal hashes are equal results. A rate in TFLOP/s counts each pair of n rows of d
+components once: n * n * d operations, however few the card has done. Times include starting nothing: a
+first search of 20,000 rows compiles the kernels.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import tempfile
@@ -47,8 +48,13 @@ def main() -> None:
     parser.add_argument("--audit", type=int, default=0, help="rows to compare with all others on the CPU")
     parser.add_argument("--result", choices=("pairs", "clusters", "dedup"), default="pairs")
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--block", type=int, help="rows per block on the card")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
+    if options.block:
+        from lookalike.devices import cuda
+
+        cuda.BLOCK = cuda.Cuda.block = options.block
     publish([machine("lookalike", "torch", "triton", "numpy", "numba"), *globals()[options.what](options)],
             options.markdown)  # fmt: skip
 
@@ -152,28 +158,23 @@ def heads(options: argparse.Namespace) -> list[Any]:
     from lookalike.devices.opening import open_cuda
     from lookalike.items.vectors import Vectors
     from lookalike.search.heads import fitted, longest_row, rows_of
-    from lookalike.search.on_device import Joiner
+    from lookalike.search.on_device import Fit, Joiner
     from lookalike.search.spaces import VectorSpace
 
     table = [["rows", "dimensions", "width of heads", "seconds", "pairs per second", "products (TOP/s)",
               "n * n * d (TFLOP/s)"]]  # fmt: skip
     device = open_cuda()
+    print(f"{device.name}: {device.slowness:.2f} times as long as planned for", flush=True)
     run = Run()
     n = options.rows
-    for dimensions, widths in (
-        (64, (64,)),
-        (128, (128,)),
-        (256, (256,)),
-        (384, (64, 128, 256, 384)),
-        (768, (128, 768)),
-    ):
+    for dimensions, widths in WIDTHS.items():
         values = np.random.default_rng(0).standard_normal((n, dimensions), np.float32)
         space = VectorSpace(Vectors(values), "cosine_similarity", options.threshold, run)
         joiner = Joiner(device, space, run)
         rows = np.arange(n)
         for width in widths:
             chosen = fitted(space, rows_of(space, rows[:4096]), width, longest_row(space), np.random.default_rng(0))
-            loaded = joiner._load(chosen, rows)
+            loaded = joiner._load(Fit(chosen, True), rows)
             one = joiner._side(chosen, loaded, rows, space.bounds)
             other = joiner._side(chosen, loaded, rows)
             times = []
@@ -217,13 +218,23 @@ def pairs(options: argparse.Namespace) -> list[Any]:
         stages = {name: round(took, 3) for name, took in run.seconds.items()}
         rate = n * n * d / run.seconds["compare"] / 1e12
         more = "" if found.audit is None else f"; audit: {found.audit}"
-        blocks.append(f"{path.name}: {n:,} x {d}: {options.result} of {len(found):,} in {seconds:.2f} s, "
+        blocks.append(f"{path.name}: {n:,} x {d}: {options.result} of {len(found):,} (hash {content(found)}) "
+                      f"in {seconds:.2f} s, "
                       f"comparing at {rate:,.0f} TFLOP/s (n * n * d); {json.dumps(stages)}{more}")  # fmt: skip
         blocks.append(" ".join(said))
         print(blocks[-2], blocks[-1], flush=True)
     if not options.keep and not options.file:
         path.unlink()
     return blocks
+
+
+def content(found: Any) -> str:
+    """Return a hash of a result: equal results have equal hashes."""
+    arrays = [value for name, value in sorted(vars(found).items()) if isinstance(value, np.ndarray)]
+    state = hashlib.blake2b(digest_size=6)
+    for array in arrays:
+        state.update(np.ascontiguousarray(array).view(np.uint8))
+    return state.hexdigest()
 
 
 def peers(options: argparse.Namespace) -> list[Any]:

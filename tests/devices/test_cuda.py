@@ -9,7 +9,7 @@ from lookalike.devices.opening import has_torch
 from lookalike.devices.plain import Plain
 from lookalike.items.vectors import Vectors
 from lookalike.search.heads import fitted, longest_row, rows_of
-from lookalike.search.on_device import Joiner, batches
+from lookalike.search.on_device import Fit, Joiner, batches
 from lookalike.search.spaces import VectorSpace
 from tests.vector_samples import SINGLE, THRESHOLDS, drawn, drawn_bits
 
@@ -44,7 +44,7 @@ def test_candidates_are_those_of_the_plain_device(width, same):
     found = []
     for device in (Cuda(), Plain(BLOCK, room=1 << 24)):
         joiner = Joiner(device, space, SINGLE)
-        loaded = joiner._load(heads, every)
+        loaded = joiner._load(Fit(heads, True), every)
         sides = joiner._side(heads, loaded, every, space.bounds), joiner._side(heads, loaded, every)
         tasks = np.concatenate(list(batches(2, 2, same)))
         pairs = device.candidates(*sides, heads.frame, tasks, same)

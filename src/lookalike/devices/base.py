@@ -34,6 +34,7 @@ class Frame:
     centre: np.ndarray | None = None
     basis: np.ndarray | None = None
     step: float = 1.0
+    axes: np.ndarray | None = None  # orthonormal directions of the places of rows, to order them by
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,9 @@ class Loaded:
     """Rows on a device: their heads, padded to whole blocks, and, if they were kept, their values.
 
     `squares` (3 x rows) are on the host: the squared lengths of rows, of their products with the
-    basis, and of what rounding to whole steps left of these.
+    basis, and of what rounding to whole steps left of these. So are the `places` of rows (rows x
+    axes + 1): their components along the axes, and the length of what these leave. Heads can be in
+    another order than the rows; `order` then has the row of each head.
     """
 
     number: int
@@ -65,13 +68,16 @@ class Loaded:
     values: Any = None
     scales: Any = None
     centre: Any = None
+    places: np.ndarray | None = None
+    order: Any = None
 
 
 @dataclass(frozen=True)
 class Side:
     """Loaded rows with what they need to be compared.
 
-    A pair is near if x.y - halves[y] >= least[x], for x on the left and y on the right.
+    Allowances are in the order of the heads. A pair is near if x.y - halves[y] >= least[x], for x
+    on the left and y on the right; these limits are in the order of the rows.
     """
 
     loaded: Loaded
@@ -90,6 +96,10 @@ class Device(ABC):
     @abstractmethod
     def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
         """Copy rows to the device, and make their heads."""
+
+    @abstractmethod
+    def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
+        """Return loaded rows with their heads in this order."""
 
     @abstractmethod
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
@@ -121,6 +131,12 @@ def rounded(rows: Any, basis: Any, step: float) -> tuple[Any, Any, Any, Any]:
     products = rows @ basis
     heads, rest = in_steps(products, step)
     return heads, (rows * rows).sum(1), (products * products).sum(1), rest
+
+
+def places(rows: Any, axes: Any, squares: Any) -> tuple[Any, Any]:
+    """Return the components of rows along axes, and the squared length of what these leave of them."""
+    parts = rows @ axes
+    return parts, squares - (parts * parts).sum(1)
 
 
 def in_steps(products: Any, step: float) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from queue import SimpleQueue
 from typing import Any
@@ -18,7 +19,7 @@ import triton
 from lookalike.core.errors import DeviceError, LookalikeError, parameter
 from lookalike.core.run import Run, slices
 from lookalike.devices import cuda_kernels as kernels
-from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, rounded
+from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, places, rounded
 
 PART = 1 << 23  # bytes of rows that are copied at a time
 BLOCK = 4096  # rows per block
@@ -130,11 +131,16 @@ class Cuda(Device):
             scales: Any = None
             centre: Any = None
             basis: Any = None
+            placed: Any = None
+            axes: Any = None
             if frame.basis is not None:
                 if rows.keep:
                     values = torch.empty((rows.number, rows.columns), dtype=kind, device=card)
                 scales = self._put(rows.scales, np.float64)
                 centre, basis = self._put(frame.centre, np.float64), self._put(frame.basis, np.float64)
+            if frame.axes is not None:
+                axes = self._put(frame.axes, np.float64)
+                placed = torch.empty((rows.number, axes.shape[1] + 1), dtype=torch.float32, device=card)
         lock = threading.Lock()  # only one thread at a time adds work to the stream
 
         def copy(pinned: Any, part: slice) -> None:
@@ -151,6 +157,9 @@ class Cuda(Device):
                     heads[part, : made.shape[1]] = made.nan_to_num()
                     for row, some_squares in zip(squares, squared, strict=True):
                         row[part] = some_squares
+                    if axes is not None:
+                        along, left = places(moved, axes, squared[0])
+                        placed[part, :-1], placed[part, -1] = along, left.clamp(min=0).sqrt()
                 copied = torch.cuda.Event()
                 copied.record()
                 copied.synchronize()
@@ -165,7 +174,16 @@ class Cuda(Device):
         run.each(work, parts)
         with explaining():
             self.loading.synchronize()
-            return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre)
+            where = None if placed is None else placed.cpu().numpy()
+            return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre, where)
+
+    def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
+        with explaining(), torch.cuda.stream(self.loading):
+            given = self._put(order, np.int64)
+            heads = torch.zeros_like(loaded.heads)
+            torch.index_select(loaded.heads, 0, given, out=heads[: len(given)])
+            self.loading.synchronize()
+            return replace(loaded, heads=heads, order=given)
 
     def _put(self, array: Any, dtype: Any) -> Any:
         return torch.from_numpy(np.ascontiguousarray(array, dtype)).to(self.card)
@@ -185,6 +203,9 @@ class Cuda(Device):
             known = [side.limits is not None and side.loaded.values is not None for side in (left, right)]
             found = [np.empty((0, 2), np.int32)]
             for some in pairs.split(PIECE) if number else ():
+                if left.loaded.order is not None:
+                    columns = left.loaded.order[some[:, 0].long()], right.loaded.order[some[:, 1].long()]
+                    some = torch.stack(columns, dim=1).to(torch.int32)
                 near = some[self._near(left, right, frame, some)] if all(known) else some
                 found.append(near.cpu().numpy())
             return np.concatenate(found)

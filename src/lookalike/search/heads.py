@@ -34,12 +34,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.devices.base import ALWAYS, LEAST, MOST, WIDEST, Frame, in_steps, rounded
+from lookalike.search.ordering import WORTH, main_axes, sample_skipped
 from lookalike.search.spaces import BitSpace, Space, VectorSpace
 
 WIDTHS = (64, 128, 256)  # of short heads
 UNIT = 128  # wider heads have multiples of it
 SAMPLE = 1024  # rows of each side that show how many pairs a bound lets through
 FITTED = 2048  # rows to which heads are fitted
+FEW = 16  # rows that are too few to find main directions
 ROUNDED = 1024  # of these, rows that show which step is best
 FAR = 4.0  # times a typical row's length, beyond which rows are left out of a sample
 CLIPS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0)  # standard deviations up to which components are not cut off
@@ -59,6 +61,8 @@ class Heads:
     balance: float = 1.0  # the number c of the proof
     longest: float = np.inf  # the number M of the proof
     passing: float = 0.0  # the share of a sample's pairs that pass
+    skipped: float = 0.0  # the share of a sample's pairs of blocks that hold no near pair
+    cut: int = 0  # components of places to cut rows across, into blocks
 
     @property
     def kept(self) -> int:
@@ -122,11 +126,17 @@ def bits_of_heads(space: Space) -> int:
 
 
 def make_heads(
-    space: Space, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, candidate: float = CANDIDATE
+    space: Space,
+    left: np.ndarray,
+    right: np.ndarray,
+    bounds: np.ndarray,
+    candidate: float = CANDIDATE,
+    block: int | None = None,
 ) -> Heads:
     """Choose the heads with which the device is expected to take the least time.
 
     `bounds` are those of the left rows, in the units of the space; `candidate` is the cost of one.
+    With a device's `block`, the frame has axes if many pairs of blocks need not be compared.
     """
     if isinstance(space, BitSpace):
         return Heads(Frame(bits_of_heads(space), full_width(max(1, space.dimensions))))
@@ -149,7 +159,12 @@ def make_heads(
         some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
         best = some if best is None or some.cost(candidate) < best.cost(candidate) else best
     assert best is not None
-    return best
+    if block is None or len(fit) < FEW or min(len(left), len(right)) <= 2 * block:
+        return best
+    axes = main_axes(fit, rng)
+    saved, cut = sample_skipped(one, other, least, halves, axes, [block / len(left), block / len(right)])
+    best = replace(best, skipped=saved, cut=cut)
+    return best if saved < WORTH else replace(best, frame=replace(best.frame, axes=axes))
 
 
 def drawn(rng: np.random.Generator, number: int, most: int) -> np.ndarray:

@@ -17,16 +17,19 @@ import numpy as np
 from lookalike.core.run import Run, slices
 from lookalike.devices.base import Device, Loaded, Rows, Side
 from lookalike.search.heads import CANDIDATE, Heads, make_heads, taken
+from lookalike.search.ordering import Boxes, boxes_of, close, ordered
 from lookalike.search.spaces import BitSpace, Space, VectorSpace
 
 BATCH = 1 << 16  # pairs of blocks compared at a time
 PIECE = 1 << 16  # candidates that a thread verifies at a time
 ROW = 64  # bytes of a row on a device besides its head and values
+ORDERED = 64  # more bytes while heads are put into another order, besides their copies
 PARTS = 3  # parts of rows on the device at a time: two that are compared, and the next
 CHECKED = 5e5  # picoseconds of one core, to verify a candidate
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
+Kept = Callable[[int, np.ndarray], np.ndarray]  # of a block and others, those of the others to compare with it
 
 
 class Compared(NamedTuple):
@@ -45,10 +48,14 @@ class Fit(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Rows that are on the device, and the bytes that they take there."""
+    """Rows that are on the device, the bytes that they take there, and the order of their heads, if not their own."""
 
     loaded: Loaded
     size: int
+    order: np.ndarray | None
+
+
+Blocked = tuple[Side, Boxes | None]  # rows to compare, with what shows which of their blocks need not be
 
 
 class Joiner:
@@ -58,6 +65,7 @@ class Joiner:
         self.device, self.space, self.run = device, space, run
         self.heads: dict[tuple[int, bool], Heads] = {}  # by the number of rows on the right, and whether values fit
         self._held: dict[tuple[Any, ...], Held] = {}  # by rows and heads, the last used last
+        self.blocks = self.skipped = 0  # pairs of blocks, and those that hold no near pair
 
     def near(self, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, same: bool) -> Iterator[Compared]:
         """Yield the candidates of rows on the left and rows on the right, ascending rows both.
@@ -71,7 +79,7 @@ class Joiner:
         parts, others = (slices(len(rows), fit.step or len(rows)) for rows in (left, right))
         pairs = in_turn(len(parts), len(others), same)
 
-        def sides(at: int) -> tuple[Side, Side]:
+        def sides(at: int) -> tuple[Blocked, Blocked]:
             """Load a pair of parts, while the one before it is compared."""
             (a, b), needed = pairs[at], pairs[max(0, at - 1) : at + 1]
             if fit.step:
@@ -112,7 +120,7 @@ class Joiner:
         key = len(right), keep
         if key not in self.heads:
             candidate = CANDIDATE if keep else CHECKED / self.run.threads
-            heads = make_heads(self.space, left, right, bounds, candidate)
+            heads = make_heads(self.space, left, right, bounds, candidate, self.device.block)
             share = f", which {heads.passing:.2g} of the pairs of a sample pass" if heads.passing else ""
             self.run.say(f"      heads of {heads.kept:,} of {heads.frame.dimensions:,} components{share}")
             self.heads[key] = heads
@@ -126,7 +134,8 @@ class Joiner:
         """Return the bytes that a row takes on the device."""
         values = self._values()
         held = values.itemsize * values.shape[1] if keep and heads.frame.basis is not None else 0
-        return heads.frame.width + ROW + held
+        arranged = heads.frame.width + ORDERED if heads.frame.axes is not None else 0
+        return heads.frame.width + ROW + held + arranged
 
     def _values(self) -> np.ndarray:
         if isinstance(self.space, BitSpace):
@@ -134,19 +143,25 @@ class Joiner:
         assert isinstance(self.space, VectorSpace)
         return self.space.values
 
-    def _side(self, heads: Heads, loaded: Loaded, rows: np.ndarray, bounds: np.ndarray | None = None) -> Side:
+    def _side(self, heads: Heads, held: Held, rows: np.ndarray, bounds: np.ndarray | None = None) -> Blocked:
+        loaded, order = held.loaded, held.order
         least = taken(self.space, rows, bounds)
         limits = None if loaded.values is None else least
-        return self.device.side(loaded, heads.allowances(loaded.squares, least), limits)
+        allowances = heads.allowances(loaded.squares, least)
+        if order is None or loaded.places is None:
+            return self.device.side(loaded, allowances, limits), None
+        given = loaded.places[order], loaded.squares[0][order], -2 * least[order]
+        boxes = boxes_of(*given, self.device.block, heads.frame.dimensions)
+        return self.device.side(loaded, allowances[order], limits), boxes
 
     def _key(self, fit: Fit, rows: np.ndarray) -> tuple[Any, ...]:
         """Return what identifies rows, which ascend, with these heads."""
         ends = int(rows[0]), int(rows[-1])
         gaps = ends[1] - ends[0] >= len(rows)
-        content = hashlib.blake2b(np.ascontiguousarray(rows).view(np.uint8), digest_size=16).digest() if gaps else b""
+        content = hashlib.blake2b(np.ascontiguousarray(rows).data, digest_size=16).digest() if gaps else b""
         return id(fit.heads.frame), fit.keep, *ends, content
 
-    def _get(self, fit: Fit, rows: np.ndarray) -> Loaded:
+    def _get(self, fit: Fit, rows: np.ndarray) -> Held:
         """Return rows that may be on the device already: the nearest of many rows are searched in the same ones.
 
         To load more, those used longest ago are removed if need be.
@@ -157,9 +172,13 @@ class Joiner:
             size = self._whole(len(rows)) * self._size(fit.heads, fit.keep)
             while not fit.step and sum(one.size for one in self._held.values()) > max(0, self.device.memory - size):
                 del self._held[next(iter(self._held))]
-            held = Held(self._load(fit, rows), size)
+            loaded, order = self._load(fit, rows), None
+            if loaded.places is not None:
+                order = ordered(loaded.places, self.device.block, fit.heads.cut)
+                loaded = self.device.arranged(loaded, order)
+            held = Held(loaded, size, order)
         self._held[key] = held
-        return held.loaded
+        return held
 
     def _load(self, fit: Fit, rows: np.ndarray) -> Loaded:
         values = self._values()
@@ -175,13 +194,20 @@ class Joiner:
         given = Rows(len(rows), values.shape[1], values.dtype, fill, scales, fit.keep)
         return self.device.load(given, fit.heads.frame, self.run)
 
-    def _batches(self, heads: Heads, left: Side, right: Side, same: bool) -> Iterator[tuple[float, np.ndarray]]:
+    def _batches(self, heads: Heads, ours: Blocked, theirs: Blocked, same: bool) -> Iterator[tuple[float, np.ndarray]]:
         """Yield the candidates of batches of pairs of blocks, each with its share of all pairs."""
+        (left, own), (right, others) = ours, theirs
         one, other = (self.device.blocks(side.loaded.number) for side in (left, right))
         total = one * (one + 1) // 2 if same else one * other
-        size = BATCH
-        for tasks in batches(one, other, same):
-            at = 0
+        size, done = BATCH, 0
+
+        def kept(row: int, columns: np.ndarray) -> np.ndarray:
+            some = columns if own is None or others is None else close(own, row, others, columns)
+            self.blocks, self.skipped = self.blocks + len(columns), self.skipped + len(columns) - len(some)
+            return some
+
+        for tasks in batches(one, other, same, kept):
+            at, done = 0, done + len(tasks)
             while at < len(tasks):
                 some = tasks[at : at + size]
                 found = self.device.candidates(left, right, heads.frame, some, same)
@@ -190,6 +216,13 @@ class Joiner:
                     continue
                 at, size = at + len(some), min(BATCH, 2 * size)
                 yield len(some) / total, found
+        if done < total:
+            yield 1 - done / total, np.empty((0, 2), np.int64)
+
+    @property
+    def share_skipped(self) -> float:
+        """The share of all pairs of blocks that were not compared, since they hold no near pair."""
+        return self.skipped / max(1, self.blocks)
 
     def close(self) -> None:
         """Free what the device holds."""
@@ -197,11 +230,11 @@ class Joiner:
         self.device.close()
 
 
-def batches(one: int, other: int, same: bool) -> Iterator[np.ndarray]:
-    """Yield all pairs of blocks (n x 2), about BATCH at a time; of one collection, each pair once."""
+def batches(one: int, other: int, same: bool, kept: Kept = lambda row, columns: columns) -> Iterator[np.ndarray]:
+    """Yield the pairs of blocks (n x 2) that are kept, about BATCH at a time; of one collection, each pair once."""
     waiting, number = [], 0
     for row in range(one):
-        columns = np.arange(row if same else 0, other, dtype=np.int32)
+        columns = kept(row, np.arange(row if same else 0, other, dtype=np.int32))
         waiting.append(np.stack((np.full_like(columns, row), columns), axis=1))
         number += len(columns)
         if number >= BATCH or row == one - 1:

@@ -175,7 +175,11 @@ class VectorSearch(Search):
         if self.joiner is None:
             return work()
         try:
-            return work()
+            found = work()
+            if self.joiner.skipped:
+                share = f"{self.joiner.share_skipped:.0%}"
+                self.run.say(f"      {share} of the pairs of blocks of rows hold no near pair, and were skipped")
+            return found
         except DeviceError as error:
             if self.spare is None:
                 raise
@@ -280,7 +284,8 @@ class VectorSearch(Search):
         return [values[[row]] for row in rows] if self.space.vectors.sparse else list(np.asarray(values[rows]))
 
     def counts(self) -> dict[str, int]:
-        return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped}
+        blocks = {"blocks": self.joiner.blocks, "blocks_skipped": self.joiner.skipped} if self.joiner else {}
+        return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped, **blocks}
 
 
 def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vectors | Bits:

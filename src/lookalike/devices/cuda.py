@@ -65,16 +65,26 @@ def _no_card() -> str:
     return "torch sees no card; check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
+def open_cards(memory: int | None = None) -> list[Device]:
+    """Return all cards that are like torch's current one, which comes first."""
+    current = torch.cuda.current_device()
+    capability = torch.cuda.get_device_capability()
+    others = [card for card in range(torch.cuda.device_count()) if card != current]
+    alike = [card for card in others if torch.cuda.get_device_capability(card) == capability]
+    return [Cuda(memory, card) for card in (current, *alike)]
+
+
 @contextmanager
-def explaining() -> Iterator[None]:
-    """Turn an error of the card, of torch or of Triton into one line."""
+def explaining(card: Any) -> Iterator[None]:
+    """Work on a card; turn an error of it, of torch or of Triton into one line."""
     remedy = f"set {parameter('device')} to cpu"
     try:
-        yield
+        with torch.cuda.device(card):
+            yield
     except LookalikeError:
         raise
     except torch.OutOfMemoryError as error:
-        free, total = (size / 1e9 for size in torch.cuda.mem_get_info())
+        free, total = (size / 1e9 for size in torch.cuda.mem_get_info(card))
         torch.cuda.empty_cache()
         raise DeviceError(
             f"the card is out of memory: {free:.1f} of {total:.1f} GB are free, too little for these rows. "
@@ -86,32 +96,32 @@ def explaining() -> Iterator[None]:
 
 
 class Cuda(Device):
-    """One CUDA card, torch's current one."""
+    """A CUDA card, by default torch's current one."""
 
     block = BLOCK
 
-    def __init__(self, memory: int | None = None):
-        self.name = torch.cuda.get_device_name()
-        self.card = torch.device("cuda", torch.cuda.current_device())
-        free, _ = torch.cuda.mem_get_info()
+    def __init__(self, memory: int | None = None, card: int | None = None):
+        self.card = torch.device("cuda", torch.cuda.current_device() if card is None else card)
+        self.name = torch.cuda.get_device_name(self.card)
+        free, _ = torch.cuda.mem_get_info(self.card)
         self.found_room = FOUND
         self.room = CANDIDATES
         held = 8 * (FOUND + CANDIDATES) + WORKING
         self.memory = max(0, int(SHARE * free) - held if memory is None else min(memory, int(SHARE * free) - held))
-        self.loading = torch.cuda.Stream()
+        self.loading = torch.cuda.Stream(self.card)
         self._lists: tuple[Any, Any, Any] | None = None
 
     @cached_property
     def slowness(self) -> float:  # type: ignore[override]
         """How many times as long as an H200 the card takes for a product of matrices."""
-        with explaining():
+        with explaining(self.card):
             matrix = torch.randn((PRODUCT, PRODUCT), dtype=torch.bfloat16, device=self.card)
             seconds = []
             for _ in range(3):
-                torch.cuda.synchronize()
+                torch.cuda.synchronize(self.card)
                 start = time.perf_counter()
                 matrix @ matrix
-                torch.cuda.synchronize()
+                torch.cuda.synchronize(self.card)
                 seconds.append(time.perf_counter() - start)
             return max(1.0, min(seconds) / PRODUCT_SECONDS)
 
@@ -121,10 +131,10 @@ class Cuda(Device):
         parts = slices(rows.number, step)
         buffers: SimpleQueue[Any] = SimpleQueue()
         kind = torch.from_numpy(np.empty(0, _torch_type(rows.dtype))).dtype
-        with explaining():
+        with explaining(self.card):
             for _ in range(min(len(parts), run.threads + 1)):
                 buffers.put(torch.empty((step, rows.columns), dtype=kind, pin_memory=True))
-        with explaining(), torch.cuda.stream(self.loading):
+        with explaining(self.card), torch.cuda.stream(self.loading):
             heads = torch.zeros((self.blocks(rows.number) * BLOCK, frame.width), dtype=torch.int8, device=card)
             squares = torch.zeros((3, rows.number), dtype=torch.float64, device=card)
             values: Any = None
@@ -145,7 +155,7 @@ class Cuda(Device):
 
         def copy(pinned: Any, part: slice) -> None:
             rows.fill(pinned.numpy().view(rows.dtype), part)
-            with lock, explaining(), torch.cuda.stream(self.loading):
+            with lock, explaining(self.card), torch.cuda.stream(self.loading):
                 some = pinned.to(card, non_blocking=True)
                 if values is not None:
                     values[part] = some
@@ -172,13 +182,13 @@ class Cuda(Device):
                 buffers.put(pinned)
 
         run.each(work, parts)
-        with explaining():
+        with explaining(self.card):
             self.loading.synchronize()
             where = None if placed is None else placed.cpu().numpy()
             return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre, where)
 
     def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
-        with explaining(), torch.cuda.stream(self.loading):
+        with explaining(self.card), torch.cuda.stream(self.loading):
             given = self._put(order, np.int64)
             heads = torch.zeros_like(loaded.heads)
             torch.index_select(loaded.heads, 0, given, out=heads[: len(given)])
@@ -189,12 +199,12 @@ class Cuda(Device):
         return torch.from_numpy(np.ascontiguousarray(array, dtype)).to(self.card)
 
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
-        with explaining():
+        with explaining(self.card):
             kept = None if limits is None else self._put(limits, np.float64)
             return Side(loaded, self._put(padded(allowances, len(loaded.heads)), np.int32), kept)
 
     def candidates(self, left: Side, right: Side, frame: Frame, tasks: np.ndarray, same: bool) -> np.ndarray | None:
-        with explaining():
+        with explaining(self.card):
             listed = self._sift(left, right, frame, self._put(tasks, np.int32), same)
             number = None if listed is None else self._expand(left, right, frame, listed, same)
             if number is None:

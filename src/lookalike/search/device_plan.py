@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, argument, parameter
+from lookalike.core.errors import UsageError, argument, byte_size, parameter
 from lookalike.devices.base import Device
 from lookalike.devices.opening import has_torch, open_cuda, open_if_usable
 from lookalike.items.bits import Bits
@@ -18,6 +18,7 @@ from lookalike.search.vector_plan import VectorPlan, look_at
 
 START = 5e9  # nanoseconds to import torch, start the card and compile kernels
 LOADED = 0.1  # nanoseconds to bring a component to a card
+LEAST_MEMORY = 10_000_000  # bytes of a card
 LEAST = 10e9  # nanoseconds with all threads below which no card is looked for
 
 
@@ -31,7 +32,12 @@ def asked_device(settings: Settings, sides: list[Vectors | Bits]) -> Device | No
         raise UsageError(f"{name} 'cuda' compares all pairs, so it does not support {what}.")
     if any(isinstance(side, Vectors) and side.sparse for side in sides):
         raise UsageError(f"{name} 'cuda' compares dense vectors and bit codes; got a sparse matrix. Use 'cpu'.")
-    return open_cuda() if settings.device == "cuda" else settings.device  # type: ignore[return-value]
+    return open_cuda(card_memory(settings)) if settings.device == "cuda" else settings.device  # type: ignore[return-value]
+
+
+def card_memory(settings: Settings) -> int | None:
+    """Return how many bytes of a card's memory may be used, or None for most of what is free."""
+    return None if settings.memory is None else byte_size("memory", settings.memory, LEAST_MEMORY, "8GB")
 
 
 def worthwhile_device(
@@ -58,7 +64,7 @@ def worthwhile_device(
     alone = effort._replace(threads=1, speed=1.0)  # a card depends on neither
     if start + compare >= cost * spread:
         return None, f"no card was looked for: the fastest would take {alone.seconds(start + compare)}"
-    device = open_if_usable()
+    device = open_if_usable(card_memory(settings))
     if isinstance(device, str):
         return None, f"no card is used: {device}"
     ours = start + compare * device.slowness

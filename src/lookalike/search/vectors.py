@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DeviceError, UsageError, choice
+from lookalike.core.errors import DeviceError, TooManyPairs, UsageError, argument, choice
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
@@ -21,10 +21,11 @@ from lookalike.measures.table import OF_VECTORS, vector_measure
 from lookalike.results import Explanation
 from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
-from lookalike.search.base import Found, IsFound, Labels, Search
+from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.collection import unique_ids
 from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
 from lookalike.search.identical import Groups
+from lookalike.search.in_turn import keep_in_turn
 from lookalike.search.inputs import no_threshold
 from lookalike.search.keeping import Keeping
 from lookalike.search.nearest import last_of, nearest
@@ -51,10 +52,14 @@ SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
     """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
-    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir", "within")
+    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "workdir", "within")
     for name in (*of_sets, "across"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
+    if settings.given("memory") and settings.device == "cpu":
+        raise UsageError(
+            f"memory is for texts, and for vectors on a card; leave it out with {argument('device', 'cpu')}."
+        )
     if "longest" in [rule.name for rule in Keeping.of(settings.keep).rules]:
         raise UsageError(
             "keep must be 'lowest-id', 'first' or one value per item: vectors and bits all have the same length."
@@ -202,6 +207,20 @@ class VectorSearch(Search):
         tables = self._tables(rows)
         found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append, self.joiner)
         return Found(*found, self._with_itself(rows), sum(compared))
+
+    def stars(self, groups: Groups, order: np.ndarray) -> Stars:
+        try:
+            return super().stars(groups, order)
+        except TooManyPairs:
+            if self.plan.method != "brute":
+                raise
+        self.run.say("      too many pairs to list: items are compared with those kept before, in turn")
+        heads = order[groups.first[order] == order]
+        centre, compared = self._with_device(lambda: keep_in_turn(self.space, heads, self.run, self.joiner))
+        values = self._with_itself(np.arange(len(self)))
+        gone = np.flatnonzero(centre != np.arange(len(self)))
+        values[gone] = self.space.measured(np.minimum(gone, centre[gone]), np.maximum(gone, centre[gone]))
+        return Stars(centre, values, compared)
 
     def _nearest(self, rows: np.ndarray) -> Found:
         """Find the k nearest by brute force."""

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as some
 from scipy import sparse
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.items.vectors import BLOCK, Vectors, not_finite
+from lookalike.items.vectors import BLOCK, Vectors, not_finite, squares_of, zero_rows
 
 HINT = r"; use Vectors\.of\(on_error='skip'\) to skip such rows\.$"
 NAN = float("nan")
@@ -169,3 +169,19 @@ def test_sparse_vectors_that_claim_too_many_components():
     matrix = sparse.csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])), shape=(1, 1 << 60))
     with pytest.raises(DataError, match=r"^vectors can have at most 2,147,483,648 components; got 1,152,921,504,606,"):
         Vectors(matrix)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dimensions", [0, 1, 7, 16, 33])
+def test_odd_rows_are_found_by_their_squares(dtype, dimensions):
+    """Also rows of the least and the greatest numbers there are, whose squares single precision does not hold."""
+    rows = np.random.default_rng(0).normal(size=(40, dimensions)).astype(dtype)
+    limits = np.finfo(dtype)
+    rows[3], rows[4], rows[5] = 0, limits.smallest_subnormal, limits.max
+    if dimensions:
+        rows[7, -1], rows[8, 0], rows[9, -1] = np.nan, np.inf, -np.inf
+        rows[10], rows[10, -1] = 0, -limits.smallest_subnormal
+    assert not_finite(rows).tolist() == np.flatnonzero(~np.isfinite(rows).all(axis=1)).tolist()
+    assert zero_rows(rows).tolist() == np.flatnonzero(~rows.any(axis=1)).tolist()
+    wide = rows[:3].astype(np.float64)
+    np.testing.assert_allclose(squares_of(rows[:3]), (wide * wide).sum(axis=1), rtol=1e-14)

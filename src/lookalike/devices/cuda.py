@@ -172,6 +172,7 @@ class Cuda(Device):
                         placed[part, :-1], placed[part, -1] = along, left.clamp(min=0).sqrt()
                 copied = torch.cuda.Event()
                 copied.record()
+            with explaining(self.card):
                 copied.synchronize()
 
         def work(part: slice) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, choice, skip_hint
 from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
+from lookalike.kernels.vectors import square_lengths
 
 BLOCK = 1 << 18  # numbers to work on at a time
 MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
@@ -91,6 +92,8 @@ def not_finite(values: Any, run: Run | None = None) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
+    if values.dtype == np.float32:  # the sum of their squares is finite in double precision
+        return _rows_where(values, lambda rows: ~np.isfinite(squares_of(rows)), run)
     return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1), run)
 
 
@@ -99,7 +102,16 @@ def zero_rows(values: Any, run: Run | None = None) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         held = np.concatenate(([0], np.cumsum(values.data != 0)))
         return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
+    if values.dtype == np.float32:  # the least of their squares is not rounded to 0 in double precision
+        return _rows_where(values, lambda rows: squares_of(rows) == 0, run)
     return _rows_where(values, lambda rows: ~rows.any(axis=1), run)
+
+
+def squares_of(rows: np.ndarray) -> np.ndarray:
+    """Return the squared length of each row, summed in double precision, without copying the rows."""
+    found = np.empty(len(rows))
+    square_lengths(read_only(rows), found)
+    return found
 
 
 def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run | None) -> np.ndarray:

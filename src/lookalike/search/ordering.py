@@ -119,13 +119,13 @@ def sample_skipped(
     Rows are those of two samples; `shares` are those of a block in all rows of each side. Few blocks
     are the further apart the fewer directions they are cut across.
     """
+    places = places_of(one, axes), places_of(other, axes)
+    squares = [(rows * rows).sum(axis=1) for rows in (one, other)]
 
     def sides(cut: int) -> Iterator[Boxes]:
-        for rows, given, share in ((one, least, shares[0]), (other, halves, shares[1])):
-            block = max(LEAST, int(len(rows) * share))
-            places = places_of(rows, axes)
-            order = ordered(places, block, cut)
-            squares = (rows * rows).sum(axis=1)[order]
-            yield boxes_of(places[order], squares, -2 * given[order], block, rows.shape[1])
+        for at, given in enumerate((least, halves)):
+            block = max(LEAST, int(len(given) * shares[at]))
+            order = ordered(places[at], block, cut)
+            yield boxes_of(places[at][order], squares[at][order], -2 * given[order], block, one.shape[1])
 
     return max((skipped(*sides(cut)), cut) for cut in CUTS)

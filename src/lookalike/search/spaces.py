@@ -14,7 +14,7 @@ from lookalike.core.errors import DataError
 from lookalike.core.run import Run, slices
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import BLOCK, Vectors, read_only, stacked
+from lookalike.items.vectors import BLOCK, Vectors, read_only, squares_of, stacked
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
 from lookalike.kernels.sets import hash_rows
@@ -26,7 +26,8 @@ Functions = Hyperplanes | RandomLines | BitSampling
 SMALLEST = 1e-307  # the reciprocal of a smaller number may not be finite
 FAR_OUT = 1e15  # in units of a typical row: beyond it, squares overflow single precision
 MIDDLING = 255  # rows whose median is the centre
-HASHED = 1 << 20  # bytes hashed per task
+HASHED = 1 << 20  # bytes hashed per task, at least
+TASKS = 8  # per thread, to which tasks are limited
 ALWAYS = 4.0  # dot products of unit vectors differ by less, so no bound excludes such a row
 
 
@@ -110,6 +111,8 @@ class VectorSpace(Space):
         values = vectors.values
         terms = int(np.diff(values.indptr).max(initial=0)) if vectors.sparse else self.dimensions
         self.area = max(1 << 18, (1 << 28) // (terms + 16))
+        if not vectors.sparse:
+            self.values = read_only(values)
         self.slack = (terms + 16) * (2.0**-50 if vectors.sparse else 2.0**-22)
         self.centre = np.zeros(self.dimensions)
         if measure == "euclidean":
@@ -117,8 +120,6 @@ class VectorSpace(Space):
         else:
             self._scale_to_one()
         self.bounds = self.bound(threshold)
-        if not vectors.sparse:
-            self.values = read_only(values)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -141,6 +142,11 @@ class VectorSpace(Space):
         step = max(1, BLOCK // max(1, self.dimensions if not self.vectors.sparse else 256))
         return slices(len(self), step)
 
+    def _long_parts(self) -> list[slice]:
+        """Return the parts for work that copies no rows: few, since threads take turns between them."""
+        least = 1 + HASHED // max(1, self.values.itemsize * self.dimensions)
+        return slices(len(self), max(least, len(self) // (TASKS * self.run.threads)))
+
     def _scale_to_one(self) -> None:
         """Scale rows to length 1; a row too short for that always passes."""
         scales, halves = np.zeros(len(self)), np.zeros(len(self))
@@ -148,8 +154,7 @@ class VectorSpace(Space):
 
         def work(part: slice) -> None:
             if single:  # the squares are neither too large nor too small for double precision
-                rows = self.vectors.values[part]
-                lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+                lengths = np.sqrt(squares_of(self.vectors.values[part]))
                 scales[part] = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 0)
                 halves[part] = np.where(lengths > 0, 0, -ALWAYS)
                 return
@@ -161,7 +166,7 @@ class VectorSpace(Space):
             scales[part] = np.where(usual, 1 / np.where(usual, most, 1) / lengths, 0)
             halves[part] = np.where(usual, 0, -ALWAYS)
 
-        self.run.each(work, self._parts())
+        self.run.each(work, self._long_parts() if single else self._parts())
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
@@ -238,7 +243,7 @@ class VectorSpace(Space):
             some: np.ndarray = hash_contents(content, read_only(starts), read_only(starts + width))
             return some
 
-        found = self.run.map(work, slices(len(self), 1 + HASHED // max(1, width)))
+        found = self.run.map(work, self._long_parts())
         return np.concatenate([np.empty((0, 2), np.uint64), *found])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:

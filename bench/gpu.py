@@ -258,8 +258,9 @@ def timed() -> dict[str, float]:
     places = ((on_device, "make_heads"), (on_device, "ordered"), (Cuda, "__init__"), (Cuda, "load"), (Cuda, "side"),
               (Cuda, "candidates"), (Cuda, "close"), (tables, "measured_pairs"))  # fmt: skip
     for owner, name in places:
+        inner = getattr(owner, name)
 
-        def call(*given: Any, inner: Any = getattr(owner, name), name: str = name, **options: Any) -> Any:
+        def call(*given: Any, inner: Any = inner, name: str = name, **options: Any) -> Any:
             start = time.perf_counter()
             try:
                 return inner(*given, **options)

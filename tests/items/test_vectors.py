@@ -185,3 +185,32 @@ def test_odd_rows_are_found_by_their_squares(dtype, dimensions):
     assert zero_rows(rows).tolist() == np.flatnonzero(~rows.any(axis=1)).tolist()
     wide = rows[:3].astype(np.float64)
     np.testing.assert_allclose(squares_of(rows[:3]), (wide * wide).sum(axis=1), rtol=1e-14)
+
+
+class OnCard:
+    """A matrix on a card, as libraries show it: nothing but a copy on the host can be read."""
+
+    def __init__(self, rows):
+        self.rows, self.dtype = rows, f"torch.{rows.dtype}"
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self.rows
+
+
+def test_rows_on_a_card_are_remembered_as_long_as_they_are_the_same():
+    rows = np.ones((4, 3), np.float32)
+    given = OnCard(rows)
+    vectors = Vectors.of(given)
+    assert vectors.tensor is given
+    assert vectors.values is rows
+    assert vectors.without(np.array([], int), "").tensor is given
+    rows[2, 1] = np.nan
+    assert Vectors.of(given, on_error="skip").tensor is None
+    assert Vectors.of(OnCard(np.ones((4, 3), np.float16))).tensor is None
+    assert Vectors.of(np.ones((4, 3))).tensor is None

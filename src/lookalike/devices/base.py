@@ -41,7 +41,8 @@ class Frame:
 class Rows:
     """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each.
 
-    With `keep`, their values stay on the device, not only their heads.
+    With `keep`, their values stay on the device, not only their heads. If a `tensor` of the user has
+    them on a card already, they need not be copied from here.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Rows:
     fill: Fill
     scales: np.ndarray | None = None
     keep: bool = True
+    tensor: Any = None
 
 
 @dataclass(frozen=True)

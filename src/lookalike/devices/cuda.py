@@ -151,12 +151,15 @@ class Cuda(Device):
             if frame.axes is not None:
                 axes = self._put(frame.axes, np.float64)
                 placed = torch.empty((rows.number, axes.shape[1] + 1), dtype=torch.float32, device=card)
+            given = None if rows.tensor is None else torch.from_dlpack(rows.tensor)
+            self.loading.wait_stream(torch.cuda.default_stream(card))  # which may be writing the tensor
         lock = threading.Lock()  # only one thread at a time adds work to the stream
 
         def copy(pinned: Any, part: slice) -> None:
-            rows.fill(pinned.numpy().view(rows.dtype), part)
+            if given is None:
+                rows.fill(pinned.numpy().view(rows.dtype), part)
             with lock, explaining(self.card), torch.cuda.stream(self.loading):
-                some = pinned.to(card, non_blocking=True)
+                some = (pinned if given is None else given[part]).to(card, non_blocking=True)
                 if values is not None:
                     values[part] = some
                 if basis is None:

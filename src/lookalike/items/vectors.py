@@ -14,6 +14,7 @@ from lookalike.kernels.vectors import square_lengths
 
 BLOCK = 1 << 18  # numbers to work on at a time
 MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
+CARD = 2  # DLPack's number of CUDA devices
 NOT_FINITE = "a component is nan or infinite"
 NO_DIRECTION = "a zero vector has no direction"
 
@@ -31,6 +32,7 @@ class Vectors:
     ids: pa.Array | None = None  # the ids that results show; None for positions
     on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot handle
     skipped: int = 0  # number of rows that have been skipped
+    tensor: Any = None  # the same rows on a card, if they came from there
 
     def __post_init__(self) -> None:
         if self.sparse:
@@ -49,7 +51,7 @@ class Vectors:
             rows, ragged = _even_rows(rows, on_error)
         values = as_floats(rows)
         kept = None if ids is None else as_ids(ids, values.shape[0] + len(ragged))
-        vectors = cls(values, kept, on_error)
+        vectors = cls(values, kept, on_error, tensor=on_card(rows, values))
         if ragged:  # these rows are gone from the values, so the others need ids to keep their numbers
             numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
             vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
@@ -215,6 +217,14 @@ def as_numpy(array: Any) -> np.ndarray:
     except (TypeError, RuntimeError, BufferError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"a {type(array).__name__} cannot be read as a NumPy array ({reason}); convert it.") from error
+
+
+def on_card(rows: Any, values: Any) -> Any:
+    """Return rows that are a tensor on a CUDA card with the type of their values on the host, or None."""
+    kind = getattr(rows, "__dlpack_device__", None)
+    if kind is None or kind()[0] != CARD or not str(rows.dtype).endswith(str(values.dtype)):
+        return None
+    return rows.detach() if hasattr(rows, "detach") else rows
 
 
 def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:

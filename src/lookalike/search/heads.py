@@ -75,12 +75,14 @@ class Heads:
 
     def allowances(self, squares: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the allowances of rows from their squared lengths (see `Loaded`) and what is `taken` of them."""
-        if self.frame.basis is None:
-            return whole(-least)
-        return whole((self.slack(squares) - least) / self.frame.step**2)
+        return self.allowed(self.slack(squares), least)
+
+    def allowed(self, slack: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Return the same from the slack of rows."""
+        return whole((slack - least) / self.frame.step**2)
 
     def slack(self, squares: np.ndarray) -> np.ndarray:
-        """Return e of the proof."""
+        """Return e of the proof; the heads of codes are exact, and their squared lengths are 0."""
         lengths, products, rest = squares
         guard = lengths * ((self.frame.dimensions + 16) * 2.0**-48)
         outside = np.maximum(lengths - products, 0)

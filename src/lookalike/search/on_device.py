@@ -53,6 +53,7 @@ class Held(NamedTuple):
     loaded: Loaded
     size: int
     order: np.ndarray | None
+    slack: np.ndarray
 
 
 Blocked = tuple[Side, Boxes | None]  # rows to compare, with what shows which of their blocks need not be
@@ -147,7 +148,7 @@ class Joiner:
         loaded, order = held.loaded, held.order
         least = taken(self.space, rows, bounds)
         limits = None if loaded.values is None else least
-        allowances = heads.allowances(loaded.squares, least)
+        allowances = heads.allowed(held.slack, least)
         if order is None or loaded.places is None:
             return self.device.side(loaded, allowances, limits), None
         given = loaded.places[order], loaded.squares[0][order], -2 * least[order]
@@ -176,7 +177,7 @@ class Joiner:
             if loaded.places is not None:
                 order = ordered(loaded.places, self.device.block, fit.heads.cut)
                 loaded = self.device.arranged(loaded, order)
-            held = Held(loaded, size, order)
+            held = Held(loaded, size, order, fit.heads.slack(loaded.squares))
         self._held[key] = held
         return held
 
@@ -191,7 +192,10 @@ class Joiner:
                 np.take(values, some, axis=0, out=out, mode="clip")
 
         scales = self.space.scales[rows] if isinstance(self.space, VectorSpace) else None
-        given = Rows(len(rows), values.shape[1], values.dtype, fill, scales, fit.keep)
+        tensor = self.space.vectors.tensor if isinstance(self.space, VectorSpace) else None
+        if tensor is not None and len(rows) < len(values):
+            tensor = tensor[rows]
+        given = Rows(len(rows), values.shape[1], values.dtype, fill, scales, fit.keep, tensor)
         return self.device.load(given, fit.heads.frame, self.run)
 
     def _batches(self, heads: Heads, ours: Blocked, theirs: Blocked, same: bool) -> Iterator[tuple[float, np.ndarray]]:

@@ -100,8 +100,9 @@ def close(one: Boxes, row: int, other: Boxes, columns: np.ndarray) -> np.ndarray
     with np.errstate(invalid="ignore", over="ignore"):
         gaps = np.maximum(one.low[row] - other.high[columns], other.low[columns] - one.high[row])
         gaps = np.where(gaps < 0, 0, gaps)
-        kept: np.ndarray = ~((gaps * gaps).sum(axis=1) > one.most[row] + other.most[columns])
-    return columns[kept]
+        far = (gaps * gaps).sum(axis=1) > one.most[row] + other.most[columns]
+    kept: np.ndarray = columns[~far]
+    return kept
 
 
 def skipped(one: Boxes, other: Boxes) -> float:

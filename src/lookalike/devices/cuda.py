@@ -21,7 +21,8 @@ from lookalike.core.run import Run, slices
 from lookalike.devices import cuda_kernels as kernels
 from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, places, rounded
 
-PART = 1 << 23  # bytes of rows that are copied at a time
+PART = 1 << 25  # bytes of rows that are copied at a time
+BUFFERS = 8  # for them, at most
 BLOCK = 4096  # rows per block
 TALL = WIDE = 128  # rows and columns of a tile
 STEP = 64  # numbers of long heads that are multiplied at a time
@@ -132,7 +133,7 @@ class Cuda(Device):
         buffers: SimpleQueue[Any] = SimpleQueue()
         kind = torch.from_numpy(np.empty(0, _torch_type(rows.dtype))).dtype
         with explaining(self.card):
-            for _ in range(min(len(parts), run.threads + 1)):
+            for _ in range(min(len(parts), run.threads + 1, BUFFERS)):
                 buffers.put(torch.empty((step, rows.columns), dtype=kind, pin_memory=True))
         with explaining(self.card), torch.cuda.stream(self.loading):
             heads = torch.zeros((self.blocks(rows.number) * BLOCK, frame.width), dtype=torch.int8, device=card)

@@ -13,6 +13,7 @@ from lookalike.core.wording import counted
 from lookalike.kernels.vectors import square_lengths
 
 BLOCK = 1 << 18  # numbers to work on at a time
+LEAST_BYTES, TASKS = 1 << 20, 8  # of rows in a task that copies none, at least; such tasks per thread, at most
 MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
 CARD = 2  # DLPack's number of CUDA devices
 NOT_FINITE = "a component is nan or infinite"
@@ -33,29 +34,31 @@ class Vectors:
     on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot handle
     skipped: int = 0  # number of rows that have been skipped
     tensor: Any = None  # the same rows on a card, if they came from there
+    squares: np.ndarray | None = None  # the squared length of each row, if it is known from reading them
 
     def __post_init__(self) -> None:
         if self.sparse:
             check_csr(self.values)
 
     @classmethod
-    def of(cls, rows: Any, ids: Any = None, on_error: str = "fail") -> "Vectors":
+    def of(cls, rows: Any, ids: Any = None, on_error: str = "fail", run: Run | None = None) -> "Vectors":
         """Make vectors from an array, a memory-mapped array, a SciPy matrix, or a list of rows.
 
         Floats of 32 and 64 bits are used in place, other numbers are converted. A row with a nan or
-        infinite component, or not as long as the first, is an error or is skipped.
+        infinite component, or not as long as the first, is an error or is skipped. Rows are checked
+        in the threads of the run, by default in one.
         """
         choice("on_error", on_error, ("fail", "skip"))
         ragged: dict[int, str] = {}
         if isinstance(rows, list | tuple):
             rows, ragged = _even_rows(rows, on_error)
-        values = as_floats(rows)
+        values = as_floats(rows, run)
         kept = None if ids is None else as_ids(ids, values.shape[0] + len(ragged))
         vectors = cls(values, kept, on_error, tensor=on_card(rows, values))
         if ragged:  # these rows are gone from the values, so the others need ids to keep their numbers
             numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
             vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
-        return vectors.without(not_finite(values), NOT_FINITE)
+        return vectors.without(not_finite(values, run), NOT_FINITE)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -95,7 +98,7 @@ def not_finite(values: Any, run: Run | None = None) -> np.ndarray:
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
     if values.dtype == np.float32:  # the sum of their squares is finite in double precision
-        return _rows_where(values, lambda rows: ~np.isfinite(squares_of(rows)), run)
+        return np.flatnonzero(~np.isfinite(squares_of(values, run)))
     return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1), run)
 
 
@@ -105,15 +108,25 @@ def zero_rows(values: Any, run: Run | None = None) -> np.ndarray:
         held = np.concatenate(([0], np.cumsum(values.data != 0)))
         return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
     if values.dtype == np.float32:  # the least of their squares is not rounded to 0 in double precision
-        return _rows_where(values, lambda rows: squares_of(rows) == 0, run)
+        return np.flatnonzero(squares_of(values, run) == 0)
     return _rows_where(values, lambda rows: ~rows.any(axis=1), run)
 
 
-def squares_of(rows: np.ndarray) -> np.ndarray:
+def squares_of(values: np.ndarray, run: Run | None = None) -> np.ndarray:
     """Return the squared length of each row, summed in double precision, without copying the rows."""
-    found = np.empty(len(rows))
-    square_lengths(read_only(rows), found)
+    run, found = run or Run(1), np.empty(len(values))
+
+    def work(part: slice) -> None:
+        square_lengths(read_only(values[part]), found[part])
+
+    run.each(work, long_parts(values, run))
     return found
+
+
+def long_parts(values: np.ndarray, run: Run) -> list[slice]:
+    """Return slices of rows for work that copies none: few, since threads take turns between them."""
+    least = 1 + LEAST_BYTES // max(1, values.itemsize * values.shape[1])
+    return slices(len(values), max(least, len(values) // (TASKS * run.threads)))
 
 
 def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run | None) -> np.ndarray:

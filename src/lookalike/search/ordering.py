@@ -24,6 +24,7 @@ AXES = 6  # directions that a place has
 CUTS = (1, 2, 3, 4, AXES + 1)  # numbers of components of places to cut across that are tried
 EXTRA, ROUNDS = 8, 2  # more directions, and rounds, in which the main ones are sought
 SEEN = 1 << 10  # rows that show which direction to cut across
+APART = 256  # rows of a sample that are compared with each other first
 LEAST = 8  # rows of a sample that are taken for a block
 WORTH = 0.2  # of the pairs of blocks, to be skipped at least
 
@@ -122,6 +123,12 @@ def sample_skipped(
     """
     places = places_of(one, axes), places_of(other, axes)
     squares = [(rows * rows).sum(axis=1) for rows in (one, other)]
+    few = slice(None, None, 1 + max(len(one), len(other)) // APART)
+    gaps = places[0][few, None] - places[1][few]
+    with np.errstate(invalid="ignore"):
+        most = (squares[0] - 2 * least)[few, None] + (squares[1] - 2 * halves)[few]
+        if (np.square(gaps).sum(axis=2) > most).mean() < WORTH / 2:  # blocks are no further apart than their rows
+            return 0.0, 1
 
     def sides(cut: int) -> Iterator[Boxes]:
         for at, given in enumerate((least, halves)):

@@ -14,7 +14,7 @@ from lookalike.core.errors import DataError
 from lookalike.core.run import Run, slices
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import BLOCK, Vectors, read_only, squares_of, stacked
+from lookalike.items.vectors import BLOCK, Vectors, long_parts, read_only, squares_of, stacked
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
 from lookalike.kernels.sets import hash_rows
@@ -26,8 +26,7 @@ Functions = Hyperplanes | RandomLines | BitSampling
 SMALLEST = 1e-307  # the reciprocal of a smaller number may not be finite
 FAR_OUT = 1e15  # in units of a typical row: beyond it, squares overflow single precision
 MIDDLING = 255  # rows whose median is the centre
-HASHED = 1 << 20  # bytes hashed per task, at least
-TASKS = 8  # per thread, to which tasks are limited
+HASHED = 1 << 20  # bytes hashed per task
 ALWAYS = 4.0  # dot products of unit vectors differ by less, so no bound excludes such a row
 
 
@@ -142,22 +141,18 @@ class VectorSpace(Space):
         step = max(1, BLOCK // max(1, self.dimensions if not self.vectors.sparse else 256))
         return slices(len(self), step)
 
-    def _long_parts(self) -> list[slice]:
-        """Return the parts for work that copies no rows: few, since threads take turns between them."""
-        least = 1 + HASHED // max(1, self.values.itemsize * self.dimensions)
-        return slices(len(self), max(least, len(self) // (TASKS * self.run.threads)))
-
     def _scale_to_one(self) -> None:
         """Scale rows to length 1; a row too short for that always passes."""
+        if not self.vectors.sparse and self.values.dtype == np.float32:  # no square is too large or too small
+            known = self.vectors.squares
+            squares = squares_of(self.values, self.run) if known is None else known
+            usual = squares > 0
+            self.scales = np.where(usual, 1 / np.sqrt(np.where(usual, squares, 1)), 0)
+            self.halves = np.where(usual, 0, -ALWAYS).astype(np.float32)
+            return
         scales, halves = np.zeros(len(self)), np.zeros(len(self))
-        single = not self.vectors.sparse and self.vectors.values.dtype == np.float32
 
         def work(part: slice) -> None:
-            if single:  # the squares are neither too large nor too small for double precision
-                lengths = np.sqrt(squares_of(self.vectors.values[part]))
-                scales[part] = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 0)
-                halves[part] = np.where(lengths > 0, 0, -ALWAYS)
-                return
             rows = self._rows(part)
             most = np.abs(rows).max(axis=1, initial=0)
             usual = most > SMALLEST
@@ -166,7 +161,7 @@ class VectorSpace(Space):
             scales[part] = np.where(usual, 1 / np.where(usual, most, 1) / lengths, 0)
             halves[part] = np.where(usual, 0, -ALWAYS)
 
-        self.run.each(work, self._long_parts() if single else self._parts())
+        self.run.each(work, self._parts())
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
@@ -243,7 +238,7 @@ class VectorSpace(Space):
             some: np.ndarray = hash_contents(content, read_only(starts), read_only(starts + width))
             return some
 
-        found = self.run.map(work, self._long_parts())
+        found = self.run.map(work, long_parts(self.values, self.run))
         return np.concatenate([np.empty((0, 2), np.uint64), *found])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -315,4 +315,5 @@ def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vecto
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
     if isinstance(side, Bits) or measure == "euclidean":
         return side
-    return side.without(zero_rows(side.values, run), NO_DIRECTION)
+    zeros = zero_rows(side.values, run) if side.squares is None else np.flatnonzero(side.squares == 0)
+    return side.without(zeros, NO_DIRECTION)

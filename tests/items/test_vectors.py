@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
+import lookalike as la
 from lookalike.core.errors import DataError, UsageError
-from lookalike.items.vectors import BLOCK, Vectors, not_finite, squares_of, zero_rows
+from lookalike.core.run import Run
+from lookalike.items.vectors import BLOCK, Vectors, not_finite, squares_of, stacked, zero_rows
 
 HINT = r"; use Vectors\.of\(on_error='skip'\) to skip such rows\.$"
 NAN = float("nan")
@@ -214,3 +216,17 @@ def test_rows_on_a_card_are_remembered_as_long_as_they_are_the_same():
     assert Vectors.of(given, on_error="skip").tensor is None
     assert Vectors.of(OnCard(np.ones((4, 3), np.float16))).tensor is None
     assert Vectors.of(np.ones((4, 3))).tensor is None
+
+
+def test_very_large_matrices_are_put_together_in_a_file(monkeypatch):
+    """The file has no name, so nothing is left of it; a search between two collections is the same."""
+    rows = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
+    common = {"measure": "angle", "threshold": 30.0, "run": Run(2)}
+    expected = la.find_matches(rows[:100], rows[100:], **common)
+    monkeypatch.setattr("lookalike.items.vectors.IN_MEMORY", 0)
+    whole = stacked([rows[:100], rows[100:]], Run(2))
+    assert isinstance(whole, np.memmap)
+    np.testing.assert_array_equal(whole, rows)
+    found = la.find_matches(rows[:100], rows[100:], **common)
+    assert len(found) > 20
+    np.testing.assert_array_equal(found.values, expected.values)

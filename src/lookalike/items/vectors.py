@@ -1,7 +1,9 @@
 """Collections of vectors of the same length, dense or sparse."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
 from lookalike.kernels.vectors import square_lengths
 
+IN_MEMORY = 0.5  # of all memory: larger matrices that are put together are in a file
 BLOCK = 1 << 18  # numbers to work on at a time
 LEAST_BYTES, TASKS = 1 << 20, 8  # of rows in a task that copies none, at least; such tasks per thread, at most
 MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
@@ -148,7 +151,7 @@ def row_blocks(values: np.ndarray) -> list[slice]:
 def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:
     """Return the rows of all chunks in one array, and empty the list, so that each can be freed."""
     rows = sum(len(chunk) for chunk in chunks)
-    whole = np.empty((rows, chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in chunks}))
+    whole = new_matrix((rows, chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in chunks}))
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         stop = rows
@@ -163,6 +166,16 @@ def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:
 
     run.each(work, blocks())
     return whole
+
+
+def new_matrix(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    """Return a matrix to fill: in memory, or in a temporary file that nobody else sees, if it is very large."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    if size <= IN_MEMORY * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        return np.empty(shape, dtype)
+    with TemporaryFile(prefix="lookalike-") as file:
+        os.posix_fallocate(file.fileno(), 0, size)  # an error now if the disk is too small, not a crash later
+        return np.memmap(file, dtype, "r+", shape=shape)
 
 
 def as_floats(rows: Any, run: Run | None = None) -> Any:

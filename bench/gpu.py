@@ -1,18 +1,19 @@
 """Measure all pairs of vectors on one CUDA card: time, rate, what is skipped, and whether none is missed.
 
     python bench/gpu.py check [--settings 20]                 random settings, compared with brute force on the CPU
-    python bench/gpu.py heads [--rows 1048576] [--pruned]     pairs and products per second, by the width of heads
+    python bench/gpu.py heads [--rows 1048576] [--block 1024]  pairs and products per second, by the width of heads
     python bench/gpu.py pairs --rows N --dimensions D         a whole search of a .npy file, stage by stage
     python bench/gpu.py peers --rows N --dimensions D         plain PyTorch, faiss and cuVS, if installed
 
 Vectors are drawn at random, with a near copy of one row in a hundred, which no method can skip; or, with
 --like real, around centres and with few main directions, as embeddings of texts have; or --file FILE
-names an .npy file. A rate in TFLOP/s counts each pair of n rows of d components once: n * n * d
-operations, however few the card has done. Times include starting nothing: a first search of 20,000
-rows compiles the kernels.
+names an .npy file. Equal hashes are equal results. A rate in TFLOP/s counts each pair of n rows of d
+components once: n * n * d operations, however few the card has done. Times include starting nothing: a
+first search of 20,000 rows compiles the kernels.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import tempfile
@@ -39,7 +40,9 @@ def main() -> None:
     parser.add_argument("--settings", type=int, default=20)
     parser.add_argument("--rows", type=int, default=1 << 20)
     parser.add_argument("--dimensions", type=int, default=384)
+    parser.add_argument("--measure", default="cosine_similarity")
     parser.add_argument("--threshold", type=float, default=0.9)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: brute force, to compare with")
     parser.add_argument("--like", choices=("noise", "real"), default="noise")
     parser.add_argument("--file", type=Path, help="an .npy file of vectors, in place of drawn ones")
     parser.add_argument("--keep", action="store_true", help="keep the drawn file for the next run")
@@ -47,8 +50,13 @@ def main() -> None:
     parser.add_argument("--audit", type=int, default=0, help="rows to compare with all others on the CPU")
     parser.add_argument("--result", choices=("pairs", "clusters", "dedup"), default="pairs")
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--block", type=int, help="rows per block on the card")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
+    if options.block:
+        from lookalike.devices import cuda
+
+        cuda.BLOCK = cuda.Cuda.block = options.block
     publish([machine("lookalike", "torch", "triton", "numpy", "numba"), *globals()[options.what](options)],
             options.markdown)  # fmt: skip
 
@@ -152,28 +160,23 @@ def heads(options: argparse.Namespace) -> list[Any]:
     from lookalike.devices.opening import open_cuda
     from lookalike.items.vectors import Vectors
     from lookalike.search.heads import fitted, longest_row, rows_of
-    from lookalike.search.on_device import Joiner
+    from lookalike.search.on_device import Fit, Joiner
     from lookalike.search.spaces import VectorSpace
 
     table = [["rows", "dimensions", "width of heads", "seconds", "pairs per second", "products (TOP/s)",
               "n * n * d (TFLOP/s)"]]  # fmt: skip
     device = open_cuda()
+    print(f"{device.name}: {device.slowness:.2f} times as long as planned for", flush=True)
     run = Run()
     n = options.rows
-    for dimensions, widths in (
-        (64, (64,)),
-        (128, (128,)),
-        (256, (256,)),
-        (384, (64, 128, 256, 384)),
-        (768, (128, 768)),
-    ):
+    for dimensions, widths in WIDTHS.items():
         values = np.random.default_rng(0).standard_normal((n, dimensions), np.float32)
         space = VectorSpace(Vectors(values), "cosine_similarity", options.threshold, run)
         joiner = Joiner(device, space, run)
         rows = np.arange(n)
         for width in widths:
             chosen = fitted(space, rows_of(space, rows[:4096]), width, longest_row(space), np.random.default_rng(0))
-            loaded = joiner._load(chosen, rows)
+            loaded = joiner._load(Fit(chosen, True), rows)
             one = joiner._side(chosen, loaded, rows, space.bounds)
             other = joiner._side(chosen, loaded, rows)
             times = []
@@ -201,29 +204,71 @@ def pairs(options: argparse.Namespace) -> list[Any]:
 
     path = given_file(options)
     warm = np.random.default_rng(0).standard_normal((20_000, np.load(path, mmap_mode="r").shape[1]), np.float32)
-    la.find_pairs(warm, measure="cosine_similarity", threshold=options.threshold, device="cuda")
+    common: dict[str, Any] = {"measure": options.measure, "threshold": options.threshold}
+    la.find_pairs(
+        warm, **common, **({"device": "cpu", "method": "brute"} if options.device == "cpu" else {"device": "cuda"})
+    )
     blocks: list[Any] = []
+    within = timed()
     for _ in range(options.repeat):
         run, said = Run(), []
         run.say = said.append  # type: ignore[method-assign]
-        device = Cuda(None if options.memory is None else int(options.memory * 1e9))
+        where: dict[str, Any] = {"device": "cpu", "method": "brute"}
+        if options.device == "cuda":
+            where = {"device": Cuda(None if options.memory is None else int(options.memory * 1e9))}
+        within.clear()
         start = time.perf_counter()
         items = VectorSource([str(path)], directions=True).read(run)
         search = {"pairs": la.find_pairs, "clusters": la.find_clusters, "dedup": la.dedup}[options.result]
-        found = search(items, measure="cosine_similarity", threshold=options.threshold, device=device, run=run,
-                       audit=options.audit)  # fmt: skip
+        found = search(items, **common, **where, run=run, audit=options.audit)
         seconds = time.perf_counter() - start
         n, d = items.values.shape
         stages = {name: round(took, 3) for name, took in run.seconds.items()}
         rate = n * n * d / run.seconds["compare"] / 1e12
-        more = "" if found.audit is None else f"; audit: {found.audit}"
-        blocks.append(f"{path.name}: {n:,} x {d}: {options.result} of {len(found):,} in {seconds:.2f} s, "
+        parts = {name: round(took, 3) for name, took in within.items()}
+        more = f"; within compare: {json.dumps(parts)}" if parts else ""
+        if found.stats.get("blocks_skipped"):
+            more += f"; skipped {found.stats['blocks_skipped'] / found.stats['blocks']:.1%} of the pairs of blocks"
+        more += "" if found.audit is None else f"; audit: {found.audit}"
+        blocks.append(f"{path.name}: {n:,} x {d}: {options.result} of {len(found):,} (hash {content(found)}) "
+                      f"in {seconds:.2f} s, "
                       f"comparing at {rate:,.0f} TFLOP/s (n * n * d); {json.dumps(stages)}{more}")  # fmt: skip
         blocks.append(" ".join(said))
         print(blocks[-2], blocks[-1], flush=True)
     if not options.keep and not options.file:
         path.unlink()
     return blocks
+
+
+def content(found: Any) -> str:
+    """Return a hash of a result: equal results have equal hashes."""
+    arrays = [value for name, value in sorted(vars(found).items()) if isinstance(value, np.ndarray)]
+    state = hashlib.blake2b(digest_size=6)
+    for array in arrays:
+        state.update(np.ascontiguousarray(array).view(np.uint8))
+    return state.hexdigest()
+
+
+def timed() -> dict[str, float]:
+    """Time the parts of a comparison on a card; some of them overlap."""
+    from lookalike.devices.cuda import Cuda
+    from lookalike.search import on_device, tables
+
+    seconds: dict[str, float] = {}
+    places = ((on_device, "make_heads"), (on_device, "ordered"), (Cuda, "__init__"), (Cuda, "load"), (Cuda, "side"),
+              (Cuda, "candidates"), (Cuda, "close"), (tables, "measured_pairs"))  # fmt: skip
+    for owner, name in places:
+        inner = getattr(owner, name)
+
+        def call(*given: Any, inner: Any = inner, name: str = name, **options: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return inner(*given, **options)
+            finally:
+                seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+
+        setattr(owner, name, call)
+    return seconds
 
 
 def peers(options: argparse.Namespace) -> list[Any]:
@@ -253,9 +298,21 @@ def peers(options: argparse.Namespace) -> list[Any]:
         seconds = time.perf_counter() - start
     table.append(["PyTorch", f"{seconds:.2f}", f"{found:,}", "bfloat16 products of 16,384 rows, checked in float32"])
     try:
+        from cuvs.neighbors import brute_force
+    except ImportError:
+        missing = ["cuVS"]
+    else:
+        missing = []
+        start = time.perf_counter()
+        index = brute_force.build(torch.from_numpy(values).cuda(), metric="cosine")
+        for a in range(0, n, block):
+            brute_force.search(index, torch.from_numpy(values[a : a + block]).cuda(), 100)
+        torch.cuda.synchronize()
+        table.append(["cuVS, 100 nearest", f"{time.perf_counter() - start:.2f}", "", "it has no search by threshold"])
+    try:
         import faiss
     except ImportError:
-        return [table, "faiss and cuVS are not installed here."]
+        return [table, f"{' and '.join(['faiss', *missing])} not installed here."]
     few = values[np.random.default_rng(0).permutation(n)[:2000]].copy()
     faiss.normalize_L2(few)
     whole = values.copy()
@@ -266,7 +323,14 @@ def peers(options: argparse.Namespace) -> list[Any]:
     flat.range_search(few, options.threshold)
     seconds = (time.perf_counter() - start) * n / len(few)
     table.append(["faiss flat, CPU", f"{seconds:,.0f}", "", "2,000 rows as queries, scaled up"])
-    return [table]
+    if hasattr(faiss, "StandardGpuResources"):
+        flat = faiss.index_cpu_to_gpu(faiss.StandardGpuResources(), 0, flat)
+        start = time.perf_counter()
+        flat.search(whole, 100)
+        table.append(
+            ["faiss flat, GPU, 100 nearest", f"{time.perf_counter() - start:.2f}", "", "no search by threshold"]
+        )
+    return [table, *(f"{name} is not installed here." for name in missing)]
 
 
 if __name__ == "__main__":

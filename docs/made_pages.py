@@ -29,6 +29,7 @@ NAVIGATION = {
         "records",
         "baskets",
         "vectors",
+        "semantic-dedup",
         "fingerprints",
         "keep-an-index",
         "pipelines",

@@ -96,6 +96,7 @@ def find_pairs(
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+            For vectors, how much memory of a card to use.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -304,6 +305,7 @@ def find_clusters(
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+            For vectors, how much memory of a card to use.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -380,7 +382,7 @@ def dedup(
 
     No two kept items are similar, except for pairs missed within the stated recall. With
     containment, an item is removed if a kept one contains it, so larger items should come first:
-    keep="longest". Exact methods and containment list all similar pairs; more than 100 million are an
+    keep="longest". Exact joins and containment list all similar pairs; more than 100 million are an
     error.
 
     Args:
@@ -429,6 +431,7 @@ def dedup(
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+            For vectors, how much memory of a card to use.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.core.errors import LookalikeError
+from lookalike.core.errors import DataError, LookalikeError
+from lookalike.core.run import Run
+from lookalike.devices.base import Frame, Rows
 from lookalike.devices.opening import has_torch
 from lookalike.devices.plain import Plain
 from lookalike.items.vectors import Vectors
 from lookalike.search.heads import fitted, longest_row, rows_of
-from lookalike.search.on_device import Joiner, batches
+from lookalike.search.on_device import Fit, Joiner, batches
 from lookalike.search.spaces import VectorSpace
 from tests.vector_samples import SINGLE, THRESHOLDS, drawn, drawn_bits
 
@@ -44,7 +46,7 @@ def test_candidates_are_those_of_the_plain_device(width, same):
     found = []
     for device in (Cuda(), Plain(BLOCK, room=1 << 24)):
         joiner = Joiner(device, space, SINGLE)
-        loaded = joiner._load(heads, every)
+        loaded = joiner._load(Fit(heads, True), every)
         sides = joiner._side(heads, loaded, every, space.bounds), joiner._side(heads, loaded, every)
         tasks = np.concatenate(list(batches(2, 2, same)))
         pairs = device.candidates(*sides, heads.frame, tasks, same)
@@ -81,6 +83,37 @@ def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     small = Cuda(memory=10_000_000)
     small.found_room, small.room = 2 * BLOCK * BLOCK // 128, BLOCK * BLOCK
     assert_same(la.find_pairs(rows, device=small, **common), expected)
+
+
+def test_blocks_are_skipped():
+    rows = np.random.default_rng(0).normal(size=(4 * BLOCK, 20)) * 0.5 ** np.arange(20)
+    common = {"measure": "euclidean", "threshold": 0.05}
+    expected = la.find_pairs(rows, method="brute", device="cpu", **common)
+    for memory in (None, 4 * BLOCK * 300, BLOCK * 900):
+        found = la.find_pairs(rows, device=Cuda(memory), **common)
+        assert_same(found, expected)
+        assert found.stats["blocks_skipped"] > 0 or memory == BLOCK * 900
+
+
+def test_codes_longer_than_heads():
+    rows = np.random.default_rng(0).integers(0, 2, (6000, 4200)).astype(bool)
+    rows[3000:] = rows[:3000] ^ (np.random.default_rng(1).random((3000, 4200)) < 0.01)
+    common = {"measure": "hamming", "threshold": 45}
+    found = la.find_pairs(rows, device="cuda", **common)
+    assert len(found) > 1000
+    assert_same(found, la.find_pairs(rows, method="brute", device="cpu", **common))
+
+
+def test_an_error_while_loading_is_passed_on():
+    """No thread waits forever for the buffer of the one that failed."""
+
+    def fill(out, part):
+        raise DataError("the file is damaged")
+
+    rows = Rows(100_000, 384, np.float32, fill, np.ones(100_000))
+    frame = Frame(384, 64, np.zeros(384), np.eye(384)[:, :64])
+    with pytest.raises(DataError, match="the file is damaged"):
+        Cuda().load(rows, frame, Run(4))
 
 
 def test_tensors_on_the_card():

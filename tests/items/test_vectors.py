@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
+import lookalike as la
 from lookalike.core.errors import DataError, UsageError
-from lookalike.items.vectors import BLOCK, Vectors, not_finite
+from lookalike.core.run import Run
+from lookalike.items.vectors import BLOCK, Vectors, not_finite, squares_of, stacked, zero_rows
 
 HINT = r"; use Vectors\.of\(on_error='skip'\) to skip such rows\.$"
 NAN = float("nan")
@@ -169,3 +171,62 @@ def test_sparse_vectors_that_claim_too_many_components():
     matrix = sparse.csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])), shape=(1, 1 << 60))
     with pytest.raises(DataError, match=r"^vectors can have at most 2,147,483,648 components; got 1,152,921,504,606,"):
         Vectors(matrix)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dimensions", [0, 1, 7, 16, 33])
+def test_odd_rows_are_found_by_their_squares(dtype, dimensions):
+    """Also rows of the least and the greatest numbers there are, whose squares single precision does not hold."""
+    rows = np.random.default_rng(0).normal(size=(40, dimensions)).astype(dtype)
+    limits = np.finfo(dtype)
+    rows[3], rows[4], rows[5] = 0, limits.smallest_subnormal, limits.max
+    if dimensions:
+        rows[7, -1], rows[8, 0], rows[9, -1] = np.nan, np.inf, -np.inf
+        rows[10], rows[10, -1] = 0, -limits.smallest_subnormal
+    assert not_finite(rows).tolist() == np.flatnonzero(~np.isfinite(rows).all(axis=1)).tolist()
+    assert zero_rows(rows).tolist() == np.flatnonzero(~rows.any(axis=1)).tolist()
+    wide = rows[:3].astype(np.float64)
+    np.testing.assert_allclose(squares_of(rows[:3]), (wide * wide).sum(axis=1), rtol=1e-14)
+
+
+class OnCard:
+    """A matrix on a card, as libraries show it: nothing but a copy on the host can be read."""
+
+    def __init__(self, rows):
+        self.rows, self.dtype = rows, f"torch.{rows.dtype}"
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self.rows
+
+
+def test_rows_on_a_card_are_remembered_as_long_as_they_are_the_same():
+    rows = np.ones((4, 3), np.float32)
+    given = OnCard(rows)
+    vectors = Vectors.of(given)
+    assert vectors.tensor is given
+    assert vectors.values is rows
+    assert vectors.without(np.array([], int), "").tensor is given
+    rows[2, 1] = np.nan
+    assert Vectors.of(given, on_error="skip").tensor is None
+    assert Vectors.of(OnCard(np.ones((4, 3), np.float16))).tensor is None
+    assert Vectors.of(np.ones((4, 3))).tensor is None
+
+
+def test_very_large_matrices_are_put_together_in_a_file(monkeypatch):
+    """The file has no name, so nothing is left of it; a search between two collections is the same."""
+    rows = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
+    common = {"measure": "angle", "threshold": 30.0, "run": Run(2)}
+    expected = la.find_matches(rows[:100], rows[100:], **common)
+    monkeypatch.setattr("lookalike.items.vectors.IN_MEMORY", 0)
+    whole = stacked([rows[:100], rows[100:]], Run(2))
+    assert isinstance(whole, np.memmap)
+    np.testing.assert_array_equal(whole, rows)
+    found = la.find_matches(rows[:100], rows[100:], **common)
+    assert len(found) > 20
+    np.testing.assert_array_equal(found.values, expected.values)

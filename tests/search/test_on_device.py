@@ -1,19 +1,30 @@
 """Searches on a device, in plain NumPy, find the pairs and values of brute force, bit for bit."""
 
+import gc
+import weakref
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import lookalike as la
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
+from lookalike.devices.base import Loaded
 from lookalike.devices.plain import Plain
 from lookalike.items.vectors import Vectors
 from lookalike.search import on_device
-from lookalike.search.on_device import Joiner, ahead, batches
+from lookalike.search.on_device import PARTS, Joiner, ahead, batches, in_turn
 from lookalike.search.spaces import VectorSpace
 from tests.vector_samples import SINGLE, THRESHOLDS, drawn, sample_of
 
 ONE = {"run": SINGLE}
+
+
+class Held(Loaded):
+    """Loaded rows that can be counted."""
+
+    __hash__ = object.__hash__
 
 
 class Recording(Plain):
@@ -21,11 +32,24 @@ class Recording(Plain):
 
     def __init__(self, *given, **options):
         super().__init__(*given, **options)
-        self.loads = self.refused = self.listed = 0
+        self.loads = self.refused = self.listed = self.closed = self.most = 0
+        self.held = weakref.WeakSet()
 
     def load(self, rows, frame, run):
         self.loads += 1
-        return super().load(rows, frame, run)
+        gc.collect()
+        self.most = max(self.most, len(self.held) + 1)
+        loaded = Held(**vars(super().load(rows, frame, run)))
+        self.held.add(loaded)
+        return loaded
+
+    def arranged(self, loaded, order):
+        made = super().arranged(loaded, order)
+        self.held.add(made)
+        return made
+
+    def close(self):
+        self.closed += 1
 
     def candidates(self, left, right, frame, tasks, same):
         found = super().candidates(left, right, frame, tasks, same)
@@ -105,14 +129,18 @@ def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     rows = drawn(2, 300, 100)
     common = {"measure": "angle", "threshold": 95.0, "run": Run(2)}
     expected = la.find_pairs(rows, method="brute", device="cpu", **common)
-    small, cramped = Recording(32, memory=300_000), Recording(32)
-    assert_same(la.find_pairs(rows, device=small, **common), expected)
-    assert_same(la.find_pairs(rows, device=cramped, **common), expected)
-    assert small.loads > 3
+    heads_only, small, cramped = Recording(32, memory=300_000), Recording(32, memory=20_000), Recording(32)
+    for device in (heads_only, small, cramped):
+        assert_same(la.find_pairs(rows, device=device, **common), expected)
+        assert device.closed == 1
+    assert heads_only.loads == 1
+    parts = -(-300 // 32)
+    assert parts <= small.loads < parts * (parts + 1) / 2 + parts
+    assert small.most <= PARTS
     assert cramped.refused >= 3
     two = {"measure": "angle", "threshold": 95.0, **ONE}
     expected = la.find_matches(rows[:140], rows[100:], method="brute", device="cpu", **two)
-    assert_same(la.find_matches(rows[:140], rows[100:], device=Recording(32, memory=300_000), **two), expected)
+    assert_same(la.find_matches(rows[:140], rows[100:], device=Recording(32, memory=20_000), **two), expected)
 
 
 def test_few_candidates_are_not_near():
@@ -133,7 +161,25 @@ def test_the_same_rows_stay_on_the_device():
     for part in (slice(0, 50), slice(50, 100)):
         list(joiner.near(np.arange(400)[part], np.arange(100, 400), space.bounds[part], same=False))
     assert device.loads == 3
+    scattered = np.setdiff1d(np.arange(400), [7])
+    for _ in range(2):
+        list(joiner.near(scattered, scattered, space.bounds[scattered], same=True))
+    assert device.loads == 4
     joiner.close()
+    assert device.closed == 1
+
+
+def test_rows_used_longest_ago_make_room():
+    rows = drawn(3, 400)
+    space = VectorSpace(Vectors(rows), "angle", 100.0)  # no block is skipped, so rows stay in their order
+    device = Recording(64, memory=448 * (64 + on_device.ROW + 48))
+    joiner = Joiner(device, space, SINGLE)
+    for part in (slice(0, 64), slice(64, 128), slice(128, 192)):
+        list(joiner.near(np.arange(400)[part], np.arange(200, 400), space.bounds[part], same=False))
+    assert device.loads == 4
+    assert device.most == 4
+    list(joiner.near(np.arange(400), np.arange(400), space.bounds, same=True))
+    assert len(device.held) == 1
 
 
 def test_progress_adds_up():
@@ -153,6 +199,24 @@ def test_batches_hold_each_pair_of_blocks_once(monkeypatch):
     assert sorted(pairs) == [(a, b) for a in range(5) for b in range(a, 5)]
     pairs = [tuple(pair) for batch in batches(3, 4, False) for pair in batch.tolist()]
     assert sorted(pairs) == [(a, b) for a in range(3) for b in range(4)]
+
+
+def test_parts_in_turn_share_one_with_the_next():
+    for one, other, same in ((5, 5, True), (4, 4, True), (3, 4, False), (1, 5, False), (4, 1, False)):
+        pairs = in_turn(one, other, same)
+        assert sorted(pairs) == [(a, b) for a in range(one) for b in range(a if same else 0, other)]
+        assert all(len({*pair, *after} if same else {pair[0], after[0], -1 - pair[1], -1 - after[1]}) <= 3
+                   for pair, after in pairwise(pairs))  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [4095, 4096, 4097, 5000])
+def test_codes_longer_than_heads(bits):
+    rows = np.random.default_rng(bits).integers(0, 2, (60, bits)).astype(bool)
+    rows[30:] = rows[:30] ^ (np.random.default_rng(0).random((30, bits)) < 0.01)
+    common = {"measure": "hamming", "threshold": 55, **ONE}
+    found = la.find_pairs(rows, device=Plain(32), **common)
+    assert 15 < len(found) <= 30
+    assert_same(found, la.find_pairs(rows, method="brute", device="cpu", **common))
 
 
 def test_ahead_keeps_the_order_and_passes_errors_on():

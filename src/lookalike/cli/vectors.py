@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import command
-from lookalike.cli.options import RUNNING, option
+from lookalike.cli.options import INPUT, RUNNING, option
 from lookalike.cli.outputs import check_outputs, write_result
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import bad_files_note, summarize
@@ -72,6 +72,12 @@ class VectorSearchOptions:
             panel=RUNNING,
         ),
     ] = "auto"
+    memory: Annotated[
+        str | None,
+        option(
+            metavar="SIZE", help="Memory of a card to use, such as 8GB; default: most of what is free.", panel=RUNNING
+        ),
+    ] = None
     audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors; 0: no audit.")] = 0
     seed: opt.Seed = 1
 
@@ -84,6 +90,7 @@ class VectorSearchOptions:
     "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
     "lookalike vectors embeddings.npy --measure cosine_similarity -t 0.9 --device cuda --result removed -o removed.csv",
     "lookalike vectors photos/ --measure hamming -t 6",
+    "lookalike vectors texts.jsonl --embed embeddings:embed --measure cosine_similarity -t 0.9 -o pairs.csv",
 )
 def vectors(
     inputs: opt.Inputs,
@@ -95,6 +102,18 @@ def vectors(
     running: opt.RunOptions,
     against: Annotated[
         str | None, option(metavar="BASE", help="Compare the vectors with those of BASE, not with each other.")
+    ] = None,
+    embed: Annotated[
+        str | None,
+        option(
+            metavar="MODULE:FUNCTION",
+            help="Read texts, and turn them into vectors with this function of lists of texts.",
+            panel=INPUT,
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        option(metavar="COLUMN", help="With --embed, the column that holds the text; default: inferred.", panel=INPUT),
     ] = None,
     k: Annotated[
         int | None,
@@ -114,7 +133,7 @@ def vectors(
     check_outputs(output, named)
     run = TerminalRun(**vars(running))
     find = finder(result, against, k, max_pairs)
-    items = [read_vectors(side, reading, nearness.measure, run) for side in sides]
+    items = [read_vectors(side, reading, nearness.measure, run, embed, text) for side in sides]
     found = find(*items, run=run, **opt.keywords(nearness, search))
     write_result(found, output, run)
     item = "code" if nearness.measure == "hamming" else "vector"
@@ -139,8 +158,19 @@ def finder(
     return find_clusters if result == "clusters" else dedup
 
 
-def read_vectors(inputs: list[str], reading: opt.VectorOptions, measure: str, run: TerminalRun) -> "Vectors | Bits":
-    """Return the vectors of the inputs, or their bit codes for the measure hamming."""
+def read_vectors(
+    inputs: list[str],
+    reading: opt.VectorOptions,
+    measure: str,
+    run: TerminalRun,
+    embed: str | None = None,
+    text: str | None = None,
+) -> "Vectors | Bits":
+    """Return the vectors of the inputs, or codes for the measure hamming; of texts, what `embed` makes of them."""
+    if embed is not None:
+        return embed_texts(inputs, reading, measure, run, embed, text)
+    if text is not None:
+        raise UsageError("--text names a column of texts to embed; it needs --embed.")
     from lookalike.io.vectors import VectorSource
     from lookalike.measures.table import OF_VECTORS, OLD_NAMES
 
@@ -150,3 +180,21 @@ def read_vectors(inputs: list[str], reading: opt.VectorOptions, measure: str, ru
     for note in bad_files_note(source.bad_files):
         run.say(note)
     return source.read(run)
+
+
+def embed_texts(
+    inputs: list[str], reading: opt.VectorOptions, measure: str, run: TerminalRun, embed: str, text: str | None
+) -> "Vectors":
+    """Return the vectors that a function makes of the texts of the inputs."""
+    from lookalike.io.documents import Source
+    from lookalike.io.embedding import embedded, embedding_function
+
+    if measure == "hamming":
+        raise UsageError("--embed makes vectors, which --measure hamming does not compare; use angle or euclidean.")
+    if reading.vector is not None:
+        raise UsageError("--vector names a column of vectors; with --embed, name the column of texts with --text.")
+    given = {name: value for name, value in vars(reading).items() if name != "vector"}
+    source = Source(inputs, text=text, **given)
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
+    return embedded(source, embedding_function(embed), run)

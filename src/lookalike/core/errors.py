@@ -56,6 +56,10 @@ class TooCostly(DataError):
     """A web page could take too much time or memory to parse."""
 
 
+class DeviceError(LookalikeError):
+    """A device such as a graphics card failed, or is too small for the work."""
+
+
 class NotThere(DataError):
     """There is no item with this id."""
 

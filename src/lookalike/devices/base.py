@@ -34,25 +34,34 @@ class Frame:
     centre: np.ndarray | None = None
     basis: np.ndarray | None = None
     step: float = 1.0
+    axes: np.ndarray | None = None  # orthonormal directions of the places of rows, to order them by
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each."""
+    """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each.
+
+    With `keep`, their values stay on the device, not only their heads. If a `tensor` of the user has
+    them on a card already, they need not be copied from here.
+    """
 
     number: int
     columns: int
     dtype: Any
     fill: Fill
     scales: np.ndarray | None = None
+    keep: bool = True
+    tensor: Any = None
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Rows on a device: their heads, padded to whole blocks, and their values.
+    """Rows on a device: their heads, padded to whole blocks, and, if they were kept, their values.
 
     `squares` (3 x rows) are on the host: the squared lengths of rows, of their products with the
-    basis, and of what rounding to whole steps left of these.
+    basis, and of what rounding to whole steps left of these. So are the `places` of rows (rows x
+    axes + 1): their components along the axes, and the length of what these leave. Heads can be in
+    another order than the rows; `order` then has the row of each head.
     """
 
     number: int
@@ -61,13 +70,16 @@ class Loaded:
     values: Any = None
     scales: Any = None
     centre: Any = None
+    places: np.ndarray | None = None
+    order: Any = None
 
 
 @dataclass(frozen=True)
 class Side:
     """Loaded rows with what they need to be compared.
 
-    A pair is near if x.y - halves[y] >= least[x], for x on the left and y on the right.
+    Allowances are in the order of the heads. A pair is near if x.y - halves[y] >= least[x], for x
+    on the left and y on the right; these limits are in the order of the rows.
     """
 
     loaded: Loaded
@@ -81,10 +93,15 @@ class Device(ABC):
     name: str
     block: int  # rows per block
     memory: int  # bytes that may be used
+    slowness = 1.0  # how many times as long as an H200 it takes
 
     @abstractmethod
     def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
         """Copy rows to the device, and make their heads."""
+
+    @abstractmethod
+    def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
+        """Return loaded rows with their heads in this order."""
 
     @abstractmethod
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
@@ -95,8 +112,8 @@ class Device(ABC):
         """Return the candidates (n x 2) of some pairs of blocks, or None if there is no room for them.
 
         There is always room for the candidates of one pair of blocks. If both sides are the same
-        rows, each pair is returned once, the first row before the second. Rows with values are
-        compared in double precision as well, so that few candidates are not near.
+        rows, each pair is returned once, the first row before the second. If the values of both are
+        on the device, they are compared in double precision as well, so that few candidates are not near.
         """
 
     def blocks(self, number: int) -> int:
@@ -116,6 +133,12 @@ def rounded(rows: Any, basis: Any, step: float) -> tuple[Any, Any, Any, Any]:
     products = rows @ basis
     heads, rest = in_steps(products, step)
     return heads, (rows * rows).sum(1), (products * products).sum(1), rest
+
+
+def places(rows: Any, axes: Any, squares: Any) -> tuple[Any, Any]:
+    """Return the components of rows along axes, and the squared length of what these leave of them."""
+    parts = rows @ axes
+    return parts, squares - (parts * parts).sum(1)
 
 
 def in_steps(products: Any, step: float) -> tuple[Any, Any]:

@@ -4,8 +4,11 @@ torch multiplies and rounds to make heads; the kernels in `cuda_kernels` compare
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from queue import SimpleQueue
 from typing import Any
 
@@ -13,12 +16,13 @@ import numpy as np
 import torch
 import triton
 
-from lookalike.core.errors import LookalikeError, parameter
+from lookalike.core.errors import DeviceError, LookalikeError, parameter
 from lookalike.core.run import Run, slices
 from lookalike.devices import cuda_kernels as kernels
-from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, rounded
+from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, places, rounded
 
-PART = 1 << 23  # bytes of rows that are copied at a time
+PART = 1 << 25  # bytes of rows that are copied at a time
+BUFFERS = 8  # for them, at most
 BLOCK = 4096  # rows per block
 TALL = WIDE = 128  # rows and columns of a tile
 STEP = 64  # numbers of long heads that are multiplied at a time
@@ -26,6 +30,9 @@ CHECKED, CHECKED_STEP = 8, 128  # pairs compared in double precision per program
 WIDE_HEAD = 256  # longer heads do not stay in shared memory
 FOUND = 1 << 24  # rows of tiles with candidates that a batch can list
 CANDIDATES = 1 << 26  # candidates that a batch can list
+PIECE = 1 << 22  # candidates that are compared in double precision and copied at a time
+WORKING = 1 << 29  # bytes for what is made of a part or a piece
+PRODUCT, PRODUCT_SECONDS = 8192, 1.4e-3  # size of a matrix product in bfloat16, and its time on an H200
 SHARE = 0.9  # of the card's free memory to use
 OLDEST = (8, 0)  # compute capability with fast products of 8-bit integers and `cp.async`
 OLDEST_TRITON = (3, 2)
@@ -59,105 +66,164 @@ def _no_card() -> str:
     return "torch sees no card; check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
+def open_cards(memory: int | None = None) -> list[Device]:
+    """Return all cards that are like torch's current one, which comes first."""
+    current = torch.cuda.current_device()
+    capability = torch.cuda.get_device_capability()
+    others = [card for card in range(torch.cuda.device_count()) if card != current]
+    alike = [card for card in others if torch.cuda.get_device_capability(card) == capability]
+    return [Cuda(memory, card) for card in (current, *alike)]
+
+
 @contextmanager
-def explaining() -> Iterator[None]:
-    """Turn running out of the card's memory into one line."""
+def explaining(card: Any) -> Iterator[None]:
+    """Work on a card; turn an error of it, of torch or of Triton into one line."""
+    remedy = f"set {parameter('device')} to cpu"
     try:
-        yield
+        with torch.cuda.device(card):
+            yield
+    except LookalikeError:
+        raise
     except torch.OutOfMemoryError as error:
-        free, total = (size / 1e9 for size in torch.cuda.mem_get_info())
+        free, total = (size / 1e9 for size in torch.cuda.mem_get_info(card))
         torch.cuda.empty_cache()
-        raise LookalikeError(
+        raise DeviceError(
             f"the card is out of memory: {free:.1f} of {total:.1f} GB are free, too little for these rows. "
-            f"Free some, or set {parameter('device')} to cpu."
+            f"Free some, or {remedy}."
         ) from error
+    except Exception as error:  # whatever they raise: no C compiler for Triton, too little shared memory, a reset
+        said = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        raise DeviceError(f"the card failed: {said}. To go on without it, {remedy}.") from error
 
 
 class Cuda(Device):
-    """One CUDA card, torch's current one."""
+    """A CUDA card, by default torch's current one."""
 
     block = BLOCK
 
-    def __init__(self, memory: int | None = None):
-        self.name = torch.cuda.get_device_name()
-        self.card = torch.device("cuda", torch.cuda.current_device())
-        free, _ = torch.cuda.mem_get_info()
+    def __init__(self, memory: int | None = None, card: int | None = None):
+        self.card = torch.device("cuda", torch.cuda.current_device() if card is None else card)
+        self.name = torch.cuda.get_device_name(self.card)
+        free, _ = torch.cuda.mem_get_info(self.card)
         self.found_room = FOUND
         self.room = CANDIDATES
-        held = 8 * (FOUND + CANDIDATES) + CANDIDATES
+        held = 8 * (FOUND + CANDIDATES) + WORKING
         self.memory = max(0, int(SHARE * free) - held if memory is None else min(memory, int(SHARE * free) - held))
-        self.loading = torch.cuda.Stream()
+        self.loading = torch.cuda.Stream(self.card)
         self._lists: tuple[Any, Any, Any] | None = None
 
-    def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
-        with explaining():
-            return self._load(rows, frame, run)
+    @cached_property
+    def slowness(self) -> float:  # type: ignore[override]
+        """How many times as long as an H200 the card takes for a product of matrices."""
+        with explaining(self.card):
+            matrix = torch.randn((PRODUCT, PRODUCT), dtype=torch.bfloat16, device=self.card)
+            seconds = []
+            for _ in range(3):
+                torch.cuda.synchronize(self.card)
+                start = time.perf_counter()
+                matrix @ matrix
+                torch.cuda.synchronize(self.card)
+                seconds.append(time.perf_counter() - start)
+            return max(1.0, min(seconds) / PRODUCT_SECONDS)
 
-    def _load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
+    def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
         card = self.card
         step = max(1, PART // max(1, rows.columns * np.dtype(rows.dtype).itemsize))
         parts = slices(rows.number, step)
         buffers: SimpleQueue[Any] = SimpleQueue()
         kind = torch.from_numpy(np.empty(0, _torch_type(rows.dtype))).dtype
-        for _ in range(min(len(parts), run.threads + 1)):
-            buffers.put(torch.empty((step, rows.columns), dtype=kind, pin_memory=True))
-        with torch.cuda.stream(self.loading):
+        with explaining(self.card):
+            for _ in range(min(len(parts), run.threads + 1, BUFFERS)):
+                buffers.put(torch.empty((step, rows.columns), dtype=kind, pin_memory=True))
+        with explaining(self.card), torch.cuda.stream(self.loading):
             heads = torch.zeros((self.blocks(rows.number) * BLOCK, frame.width), dtype=torch.int8, device=card)
             squares = torch.zeros((3, rows.number), dtype=torch.float64, device=card)
             values: Any = None
             scales: Any = None
             centre: Any = None
             basis: Any = None
+            placed: Any = None
+            axes: Any = None
             if frame.basis is not None:
-                values = torch.empty((rows.number, rows.columns), dtype=kind, device=card)
+                if rows.keep:
+                    values = torch.empty((rows.number, rows.columns), dtype=kind, device=card)
                 scales = self._put(rows.scales, np.float64)
                 centre, basis = self._put(frame.centre, np.float64), self._put(frame.basis, np.float64)
+            if frame.axes is not None:
+                axes = self._put(frame.axes, np.float64)
+                placed = torch.empty((rows.number, axes.shape[1] + 1), dtype=torch.float32, device=card)
+            given = None if rows.tensor is None else torch.from_dlpack(rows.tensor)
+            self.loading.wait_stream(torch.cuda.default_stream(card))  # which may be writing the tensor
         lock = threading.Lock()  # only one thread at a time adds work to the stream
 
-        def work(part: slice) -> None:
-            pinned = buffers.get()
-            number = part.stop - part.start
-            rows.fill(pinned.numpy()[:number].view(rows.dtype), part)
-            with lock, explaining(), torch.cuda.stream(self.loading):
-                if values is None:
-                    some = pinned[:number].to(card, non_blocking=True)
-                    heads[part, : frame.dimensions] = _bits(some)[:, : frame.dimensions]
+        def copy(pinned: Any, part: slice) -> None:
+            if given is None:
+                rows.fill(pinned.numpy().view(rows.dtype), part)
+            with lock, explaining(self.card), torch.cuda.stream(self.loading):
+                some = (pinned if given is None else given[part]).to(card, non_blocking=True)
+                if values is not None:
+                    values[part] = some
+                if basis is None:
+                    heads[part, : frame.dimensions] = _bits(some, frame.dimensions)
                 else:
-                    some = values[part]
-                    some.copy_(pinned[:number], non_blocking=True)
                     moved = (some.to(torch.float64) - centre) * scales[part, None]
                     made, *squared = rounded(moved, basis, frame.step)
                     heads[part, : made.shape[1]] = made.nan_to_num()
                     for row, some_squares in zip(squares, squared, strict=True):
                         row[part] = some_squares
+                    if axes is not None:
+                        along, left = places(moved, axes, squared[0])
+                        placed[part, :-1], placed[part, -1] = along, left.clamp(min=0).sqrt()
                 copied = torch.cuda.Event()
                 copied.record()
-            copied.synchronize()
-            buffers.put(pinned)
+            with explaining(self.card):
+                copied.synchronize()
+
+        def work(part: slice) -> None:
+            pinned = buffers.get()
+            try:
+                copy(pinned[: part.stop - part.start], part)
+            finally:  # after an error as well: other threads wait for it
+                buffers.put(pinned)
 
         run.each(work, parts)
-        self.loading.synchronize()
-        return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre)
+        with explaining(self.card):
+            self.loading.synchronize()
+            where = None if placed is None else placed.cpu().numpy()
+            return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre, where)
+
+    def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
+        with explaining(self.card), torch.cuda.stream(self.loading):
+            given = self._put(order, np.int64)
+            heads = torch.zeros_like(loaded.heads)
+            torch.index_select(loaded.heads, 0, given, out=heads[: len(given)])
+            self.loading.synchronize()
+            return replace(loaded, heads=heads, order=given)
 
     def _put(self, array: Any, dtype: Any) -> Any:
         return torch.from_numpy(np.ascontiguousarray(array, dtype)).to(self.card)
 
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
-        with explaining():
+        with explaining(self.card):
             kept = None if limits is None else self._put(limits, np.float64)
             return Side(loaded, self._put(padded(allowances, len(loaded.heads)), np.int32), kept)
 
     def candidates(self, left: Side, right: Side, frame: Frame, tasks: np.ndarray, same: bool) -> np.ndarray | None:
-        with explaining():
+        with explaining(self.card):
             listed = self._sift(left, right, frame, self._put(tasks, np.int32), same)
             number = None if listed is None else self._expand(left, right, frame, listed, same)
             if number is None:
                 return None
             pairs = self._buffers()[1][:number]
-            if left.limits is not None and left.loaded.values is not None and number:
-                pairs = pairs[self._near(left, right, frame, pairs)]
-            found: np.ndarray = pairs.cpu().numpy()
-            return found
+            known = [side.limits is not None and side.loaded.values is not None for side in (left, right)]
+            found = [np.empty((0, 2), np.int32)]
+            for some in pairs.split(PIECE) if number else ():
+                if left.loaded.order is not None:
+                    columns = left.loaded.order[some[:, 0].long()], right.loaded.order[some[:, 1].long()]
+                    some = torch.stack(columns, dim=1).to(torch.int32)
+                near = some[self._near(left, right, frame, some)] if all(known) else some
+                found.append(near.cpu().numpy())
+            return np.concatenate(found)
 
     def _buffers(self) -> tuple[Any, Any, Any]:
         """Return the lists of rows and pairs found, and their numbers."""
@@ -211,8 +277,8 @@ def _torch_type(dtype: Any) -> Any:
     return np.int64 if np.dtype(dtype) == np.uint64 else np.dtype(dtype)
 
 
-def _bits(words: Any) -> Any:
-    """Return 1 for each set bit of rows of words, and -1 for others, in order."""
-    places = torch.arange(64, device=words.device)
-    bits = (words[:, :, None] >> places) & 1
-    return (2 * bits - 1).to(torch.int8).flatten(1)
+def _bits(words: Any, number: int) -> Any:
+    """Return 1 for each set bit of rows of words, and -1 for others: the first of each row, in order."""
+    places = torch.arange(8, device=words.device, dtype=torch.uint8)
+    bits = (words.view(torch.uint8)[:, : -(-number // 8), None] >> places) & 1
+    return (2 * bits.flatten(1)[:, :number].to(torch.int8)) - 1

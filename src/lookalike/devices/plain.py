@@ -1,9 +1,11 @@
 """The interface of a device in plain NumPy: what a card computes, readable and testable anywhere."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from lookalike.core.run import Run
-from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, rounded
+from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, places, rounded
 
 
 class Plain(Device):
@@ -29,7 +31,16 @@ class Plain(Device):
         moved = (values.astype(np.float64) - frame.centre) * rows.scales[:, None]
         made, *squares[:] = rounded(moved, frame.basis, frame.step)
         heads[: rows.number, : frame.basis.shape[1]] = np.nan_to_num(made)
-        return Loaded(rows.number, heads, squares, moved)
+        placed = None
+        if frame.axes is not None:
+            parts, left = places(moved, frame.axes, squares[0])
+            placed = np.concatenate((parts, np.sqrt(np.maximum(left, 0))[:, None]), axis=1).astype(np.float32)
+        return Loaded(rows.number, heads, squares, moved if rows.keep else None, places=placed)
+
+    def arranged(self, loaded: Loaded, order: np.ndarray) -> Loaded:
+        heads = np.zeros_like(loaded.heads)
+        heads[: len(order)] = loaded.heads[order]
+        return replace(loaded, heads=heads, order=order)
 
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
         return Side(loaded, padded(allowances, len(loaded.heads)), limits)
@@ -50,13 +61,16 @@ class Plain(Device):
         return np.concatenate(found)
 
     def close(self) -> None:
-        """Hold nothing, so free nothing."""
+        """Do nothing: it holds nothing but what it has returned."""
 
     def _near(self, left: Side, right: Side, pairs: np.ndarray) -> np.ndarray:
         """Return the pairs that are near in double precision, if there are values."""
-        if left.loaded.values is None or left.limits is None or right.limits is None:
+        if left.loaded.order is not None:
+            pairs = np.stack((left.loaded.order[pairs[:, 0]], right.loaded.order[pairs[:, 1]]), axis=1)
+        ours, theirs = left.loaded.values, right.loaded.values
+        if ours is None or theirs is None or left.limits is None or right.limits is None:
             return pairs
         one, other = pairs.T
-        values = (left.loaded.values[one] * right.loaded.values[other]).sum(axis=1) - right.limits[other]
+        values = (ours[one] * theirs[other]).sum(axis=1) - right.limits[other]
         near: np.ndarray = pairs[~(values < left.limits[one])]
         return near

@@ -29,6 +29,7 @@ class VectorBatch(NamedTuple):
     width: int  # components or bits per row; 0 while it is not known
     ids: pa.Array | None  # None: the row numbers are the ids
     faults: dict[int, str]
+    squares: np.ndarray | None = None  # the squared lengths of the rows, if they are known
 
     def numbers(self) -> np.ndarray:
         """Return the number in the batch of each good row."""

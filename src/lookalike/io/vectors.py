@@ -25,7 +25,7 @@ from lookalike.io.tables import reading
 from lookalike.io.vector_columns import counts_columns, made_by
 from lookalike.io.vector_tables import TableReader, VectorBatch
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, stacked, zero_rows
+from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, squares_of, stacked, zero_rows
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "pictures")
 TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
@@ -110,7 +110,8 @@ class VectorSource(ItemSource):
             ids = rows.ids(self.skipped > 0)
             if self.bits:
                 return Bits(rows.values(run), rows.width, ids, self.skipped)
-            return Vectors(rows.values(run), ids, self.on_error, self.skipped)
+            squares = rows.squares()
+            return Vectors(rows.values(run), ids, self.on_error, self.skipped, squares=squares)
 
     def _read_part(self, part: Part, run: Run, rows: "Gathered", progress: Progress) -> None:
         """Add the good rows of a part."""
@@ -123,9 +124,12 @@ class VectorSource(ItemSource):
 
     def _checked(self, batch: VectorBatch, run: Run | None = None) -> VectorBatch:
         """Return a batch without the rows that are not finite, or have no direction and need one."""
-        found = {} if self.bits else float_faults(batch.values, self.directions, run)
+        squares = None
+        if not self.bits and isinstance(batch.values, np.ndarray) and batch.values.dtype == np.float32:
+            squares = squares_of(batch.values, run)
+        found = {} if self.bits else float_faults(batch.values, self.directions, run, squares)
         if not found:
-            return batch
+            return batch._replace(squares=squares)
         numbers = batch.numbers()
         faults = batch.faults | {int(numbers[at]): why for at, why in found.items()}
         good = np.delete(np.arange(len(numbers)), list(found))
@@ -177,6 +181,7 @@ class Gathered:
         self.width = 0  # not known yet
         self.first = ""  # the part that set the width
         self.chunks: list[Any] = []
+        self.lengths: list[np.ndarray | None] = []  # squared, of each chunk's rows
         self.names: list[pa.Array | None] = []
         self.numbers: list[np.ndarray] = []
 
@@ -189,11 +194,17 @@ class Gathered:
             raise DataError(f"{part.name}: {has}; all inputs must have the same number.")
         numbers = batch.numbers()
         if len(numbers) and self.numbers and not len(self.numbers[0]):  # only empty batches so far
-            self.chunks, self.names, self.numbers = [], [], []
+            self.chunks, self.names, self.numbers, self.lengths = [], [], [], []
         if len(numbers) or (batch.width and not self.chunks):
             self.chunks.append(batch.values)
+            self.lengths.append(batch.squares)
             self.names.append(batch.ids)
             self.numbers.append(first + numbers)
+
+    def squares(self) -> np.ndarray | None:
+        """Return the squared lengths of all rows, if they are known."""
+        known = [squares for squares in self.lengths if squares is not None]
+        return np.concatenate(known) if known and len(known) == len(self.chunks) else None
 
     def values(self, run: Run) -> Any:
         """Return one matrix of all rows; a single chunk is not copied."""
@@ -215,7 +226,16 @@ class Gathered:
         return pa.chunked_array([ids.cast(kind) for ids in every]).combine_chunks()
 
 
-def float_faults(values: Any, directions: bool, run: Run | None = None) -> dict[int, str]:
-    """Return the rows that are not finite, or have no direction where they need one."""
-    faults = dict.fromkeys(not_finite(values, run).tolist(), NOT_FINITE)
-    return faults | (dict.fromkeys(zero_rows(values, run).tolist(), NO_DIRECTION) if directions else {})
+def float_faults(
+    values: Any, directions: bool, run: Run | None = None, squares: np.ndarray | None = None
+) -> dict[int, str]:
+    """Return the rows that are not finite, or have no direction where they need one.
+
+    The `squares` of the lengths of rows of 32-bit floats, if known, show both.
+    """
+    bad = not_finite(values, run) if squares is None else np.flatnonzero(~np.isfinite(squares))
+    faults = dict.fromkeys(bad.tolist(), NOT_FINITE)
+    if directions:
+        zeros = zero_rows(values, run) if squares is None else np.flatnonzero(squares == 0)
+        faults |= dict.fromkeys(zeros.tolist(), NO_DIRECTION)
+    return faults

@@ -1,7 +1,9 @@
 """Collections of vectors of the same length, dense or sparse."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,13 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, choice, skip_hint
 from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
+from lookalike.kernels.vectors import square_lengths
 
+IN_MEMORY = 0.5  # of all memory: larger matrices that are put together are in a file
 BLOCK = 1 << 18  # numbers to work on at a time
+LEAST_BYTES, TASKS = 1 << 20, 8  # of rows in a task that copies none, at least; such tasks per thread, at most
 MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
+CARD = 2  # DLPack's number of CUDA devices
 NOT_FINITE = "a component is nan or infinite"
 NO_DIRECTION = "a zero vector has no direction"
 
@@ -30,29 +36,32 @@ class Vectors:
     ids: pa.Array | None = None  # the ids that results show; None for positions
     on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot handle
     skipped: int = 0  # number of rows that have been skipped
+    tensor: Any = None  # the same rows on a card, if they came from there
+    squares: np.ndarray | None = None  # the squared length of each row, if it is known from reading them
 
     def __post_init__(self) -> None:
         if self.sparse:
             check_csr(self.values)
 
     @classmethod
-    def of(cls, rows: Any, ids: Any = None, on_error: str = "fail") -> "Vectors":
+    def of(cls, rows: Any, ids: Any = None, on_error: str = "fail", run: Run | None = None) -> "Vectors":
         """Make vectors from an array, a memory-mapped array, a SciPy matrix, or a list of rows.
 
         Floats of 32 and 64 bits are used in place, other numbers are converted. A row with a nan or
-        infinite component, or not as long as the first, is an error or is skipped.
+        infinite component, or not as long as the first, is an error or is skipped. Rows are checked
+        in the threads of the run, by default in one.
         """
         choice("on_error", on_error, ("fail", "skip"))
         ragged: dict[int, str] = {}
         if isinstance(rows, list | tuple):
             rows, ragged = _even_rows(rows, on_error)
-        values = as_floats(rows)
+        values = as_floats(rows, run)
         kept = None if ids is None else as_ids(ids, values.shape[0] + len(ragged))
-        vectors = cls(values, kept, on_error)
+        vectors = cls(values, kept, on_error, tensor=on_card(rows, values))
         if ragged:  # these rows are gone from the values, so the others need ids to keep their numbers
             numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
             vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
-        return vectors.without(not_finite(values), NOT_FINITE)
+        return vectors.without(not_finite(values, run), NOT_FINITE)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -91,6 +100,8 @@ def not_finite(values: Any, run: Run | None = None) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
+    if values.dtype == np.float32:  # the sum of their squares is finite in double precision
+        return np.flatnonzero(~np.isfinite(squares_of(values, run)))
     return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1), run)
 
 
@@ -99,7 +110,26 @@ def zero_rows(values: Any, run: Run | None = None) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         held = np.concatenate(([0], np.cumsum(values.data != 0)))
         return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
+    if values.dtype == np.float32:  # the least of their squares is not rounded to 0 in double precision
+        return np.flatnonzero(squares_of(values, run) == 0)
     return _rows_where(values, lambda rows: ~rows.any(axis=1), run)
+
+
+def squares_of(values: np.ndarray, run: Run | None = None) -> np.ndarray:
+    """Return the squared length of each row, summed in double precision, without copying the rows."""
+    run, found = run or Run(1), np.empty(len(values))
+
+    def work(part: slice) -> None:
+        square_lengths(read_only(values[part]), found[part])
+
+    run.each(work, long_parts(values, run))
+    return found
+
+
+def long_parts(values: np.ndarray, run: Run) -> list[slice]:
+    """Return slices of rows for work that copies none: few, since threads take turns between them."""
+    least = 1 + LEAST_BYTES // max(1, values.itemsize * values.shape[1])
+    return slices(len(values), max(least, len(values) // (TASKS * run.threads)))
 
 
 def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run | None) -> np.ndarray:
@@ -121,7 +151,7 @@ def row_blocks(values: np.ndarray) -> list[slice]:
 def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:
     """Return the rows of all chunks in one array, and empty the list, so that each can be freed."""
     rows = sum(len(chunk) for chunk in chunks)
-    whole = np.empty((rows, chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in chunks}))
+    whole = new_matrix((rows, chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in chunks}))
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         stop = rows
@@ -136,6 +166,16 @@ def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:
 
     run.each(work, blocks())
     return whole
+
+
+def new_matrix(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    """Return a matrix to fill: in memory, or in a temporary file that nobody else sees, if it is very large."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    if size <= IN_MEMORY * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        return np.empty(shape, dtype)
+    with TemporaryFile(prefix="lookalike-") as file:
+        os.posix_fallocate(file.fileno(), 0, size)  # an error now if the disk is too small, not a crash later
+        return np.memmap(file, dtype, "r+", shape=shape)
 
 
 def as_floats(rows: Any, run: Run | None = None) -> Any:
@@ -203,6 +243,14 @@ def as_numpy(array: Any) -> np.ndarray:
     except (TypeError, RuntimeError, BufferError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"a {type(array).__name__} cannot be read as a NumPy array ({reason}); convert it.") from error
+
+
+def on_card(rows: Any, values: Any) -> Any:
+    """Return rows that are a tensor on a CUDA card with the type of their values on the host, or None."""
+    kind = getattr(rows, "__dlpack_device__", None)
+    if kind is None or kind()[0] != CARD or not str(rows.dtype).endswith(str(values.dtype)):
+        return None
+    return rows.detach() if hasattr(rows, "detach") else rows
 
 
 def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lookalike.kernels.hashing import kernel
+from lookalike.kernels.hashing import kernel, summing_kernel
 
 LANES = 32  # directions that compiled loops handle together
 
@@ -60,6 +60,16 @@ def _add_block(rows, item, i, directions, out):
         b[j] = b[j] + b0 * p + b1 * q + b2 * r + b3 * s
         c[j] = c[j] + c0 * p + c1 * q + c2 * r + c3 * s
         d[j] = d[j] + d0 * p + d1 * q + d2 * r + d3 * s
+
+
+@summing_kernel
+def square_lengths(rows, out):
+    """Fill in the sum of the squares of each row, in double precision."""
+    for item in range(len(rows)):
+        total = 0.0
+        for x in rows[item]:
+            total += np.float64(x) * np.float64(x)
+        out[item] = total
 
 
 @kernel

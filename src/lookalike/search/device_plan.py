@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, argument, parameter
+from lookalike.core.errors import UsageError, argument, byte_size, parameter
 from lookalike.devices.base import Device
 from lookalike.devices.opening import has_torch, open_cuda, open_if_usable
 from lookalike.items.bits import Bits
@@ -18,6 +18,7 @@ from lookalike.search.vector_plan import VectorPlan, look_at
 
 START = 5e9  # nanoseconds to import torch, start the card and compile kernels
 LOADED = 0.1  # nanoseconds to bring a component to a card
+LEAST_MEMORY = 10_000_000  # bytes of a card
 LEAST = 10e9  # nanoseconds with all threads below which no card is looked for
 
 
@@ -31,13 +32,21 @@ def asked_device(settings: Settings, sides: list[Vectors | Bits]) -> Device | No
         raise UsageError(f"{name} 'cuda' compares all pairs, so it does not support {what}.")
     if any(isinstance(side, Vectors) and side.sparse for side in sides):
         raise UsageError(f"{name} 'cuda' compares dense vectors and bit codes; got a sparse matrix. Use 'cpu'.")
-    return open_cuda() if settings.device == "cuda" else settings.device  # type: ignore[return-value]
+    return open_cuda(card_memory(settings)) if settings.device == "cuda" else settings.device  # type: ignore[return-value]
+
+
+def card_memory(settings: Settings) -> int | None:
+    """Return how many bytes of a card's memory may be used, or None for most of what is free."""
+    return None if settings.memory is None else byte_size("memory", settings.memory, LEAST_MEMORY, "8GB")
 
 
 def worthwhile_device(
     settings: Settings, plan: VectorPlan, space: Space, rows: np.ndarray, sides: Sides, effort: Effort
 ) -> tuple[Device | None, str]:
-    """Return a card if it takes less time than the plan on the processor, and why; torch is imported only then."""
+    """Return a card if it takes less time than the plan on the processor, and why it is or is not used.
+
+    torch is imported only if a card like that on which the costs were measured would save time.
+    """
     dense = not (hasattr(space, "vectors") and space.vectors.sparse)
     if settings.device != "auto" or plan.method == "lsh" == settings.method or settings.probes is not None or not dense:
         return None, ""
@@ -50,11 +59,17 @@ def worthwhile_device(
         return None, ""
     left, right = sides.apart(rows)
     pairs = len(left) * len(right) / (1 if sides.two else 2)
-    ours = START + pairs * pair_cost(full_width(space.dimensions)) / 1000 + len(rows) * space.dimensions * LOADED
-    device = open_if_usable() if ours < cost * spread else None
-    if device is None:
-        return None, ""
+    start = START + len(rows) * space.dimensions * LOADED
+    compare = pairs * pair_cost(full_width(space.dimensions)) / 1000
     alone = effort._replace(threads=1, speed=1.0)  # a card depends on neither
+    if start + compare >= cost * spread:
+        return None, f"no card was looked for: the fastest would take {alone.seconds(start + compare)}"
+    device = open_if_usable(card_memory(settings))
+    if isinstance(device, str):
+        return None, f"no card is used: {device}"
+    ours = start + compare * device.slowness
+    if ours >= cost * spread:
+        return None, f"{device.name} is not used: it would take {alone.seconds(ours)}"
     ways = f"about {alone.seconds(ours)}; the processor would take {effort.seconds(cost)}"
     return device, f"chosen: {device.name}, {ways}"
 

@@ -34,12 +34,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.devices.base import ALWAYS, LEAST, MOST, WIDEST, Frame, in_steps, rounded
+from lookalike.search.ordering import WORTH, main_axes, sample_skipped
 from lookalike.search.spaces import BitSpace, Space, VectorSpace
 
 WIDTHS = (64, 128, 256)  # of short heads
 UNIT = 128  # wider heads have multiples of it
 SAMPLE = 1024  # rows of each side that show how many pairs a bound lets through
 FITTED = 2048  # rows to which heads are fitted
+FEW = 16  # rows that are too few to find main directions
 ROUNDED = 1024  # of these, rows that show which step is best
 FAR = 4.0  # times a typical row's length, beyond which rows are left out of a sample
 CLIPS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0)  # standard deviations up to which components are not cut off
@@ -59,25 +61,28 @@ class Heads:
     balance: float = 1.0  # the number c of the proof
     longest: float = np.inf  # the number M of the proof
     passing: float = 0.0  # the share of a sample's pairs that pass
+    skipped: float = 0.0  # the share of a sample's pairs of blocks that hold no near pair
+    cut: int = 0  # components of places to cut rows across, into blocks
 
     @property
     def kept(self) -> int:
         """The number of components of a head."""
         return self.frame.dimensions if self.frame.basis is None else self.frame.basis.shape[1]
 
-    @property
-    def cost(self) -> float:
-        """The expected cost of a pair, in picoseconds on one H200."""
-        return pair_cost(self.frame.width) + self.passing * CANDIDATE
+    def cost(self, candidate: float = CANDIDATE) -> float:
+        """Return the expected cost of a pair, in picoseconds on one H200, given that of a candidate."""
+        return pair_cost(self.frame.width) + self.passing * candidate
 
     def allowances(self, squares: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the allowances of rows from their squared lengths (see `Loaded`) and what is `taken` of them."""
-        if self.frame.basis is None:
-            return whole(-least)
-        return whole((self.slack(squares) - least) / self.frame.step**2)
+        return self.allowed(self.slack(squares), least)
+
+    def allowed(self, slack: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Return the same from the slack of rows."""
+        return whole((slack - least) / self.frame.step**2)
 
     def slack(self, squares: np.ndarray) -> np.ndarray:
-        """Return e of the proof."""
+        """Return e of the proof; the heads of codes are exact, and their squared lengths are 0."""
         lengths, products, rest = squares
         guard = lengths * ((self.frame.dimensions + 16) * 2.0**-48)
         outside = np.maximum(lengths - products, 0)
@@ -105,22 +110,38 @@ def full_width(dimensions: int) -> int:
 
 
 def taken(space: Space, rows: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
-    """Return what the product of near rows is at least, in two terms: h(x), and b + h(x) for rows with bounds."""
+    """Return what the product of near rows is at least, in two terms: h(x), and b + h(x) for rows with bounds.
+
+    Codes differ in at least as many bits as the first of their bits do, which their heads hold.
+    """
     least = np.zeros(len(rows))
     if isinstance(space, VectorSpace):
         least += space.halves[rows]
     if bounds is not None:
-        least += bounds if isinstance(space, VectorSpace) else space.dimensions - 2.0 * bounds
+        least += bounds if isinstance(space, VectorSpace) else bits_of_heads(space) - 2.0 * bounds
     return least
 
 
-def make_heads(space: Space, left: np.ndarray, right: np.ndarray, bounds: np.ndarray) -> Heads:
+def bits_of_heads(space: Space) -> int:
+    """Return how many bits of codes their heads hold."""
+    return min(space.dimensions, WIDEST)
+
+
+def make_heads(
+    space: Space,
+    left: np.ndarray,
+    right: np.ndarray,
+    bounds: np.ndarray,
+    candidate: float = CANDIDATE,
+    block: int | None = None,
+) -> Heads:
     """Choose the heads with which the device is expected to take the least time.
 
-    `bounds` are those of the left rows, in the units of the space.
+    `bounds` are those of the left rows, in the units of the space; `candidate` is the cost of one.
+    With a device's `block`, the frame has axes if many pairs of blocks need not be compared.
     """
     if isinstance(space, BitSpace):
-        return Heads(Frame(space.dimensions, full_width(max(1, space.dimensions))))
+        return Heads(Frame(bits_of_heads(space), full_width(max(1, space.dimensions))))
     assert isinstance(space, VectorSpace)
     rng = np.random.default_rng(0)
     samples = [drawn(rng, len(rows), SAMPLE) for rows in (left, right)]
@@ -134,13 +155,18 @@ def make_heads(space: Space, left: np.ndarray, right: np.ndarray, bounds: np.nda
     full = full_width(space.dimensions)
     best: Heads | None = None
     for width in [*(width for width in WIDTHS if width < full), full]:
-        if best is not None and pair_cost(width) >= best.cost:
+        if best is not None and pair_cost(width) >= best.cost(candidate):
             break
         some = fitted(space, fit, width, longest, rng)
         some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
-        best = some if best is None or some.cost < best.cost else best
+        best = some if best is None or some.cost(candidate) < best.cost(candidate) else best
     assert best is not None
-    return best
+    if block is None or len(fit) < FEW or min(len(left), len(right)) <= 2 * block:
+        return best
+    axes = main_axes(fit, rng)
+    saved, cut = sample_skipped(one, other, least, halves, axes, [block / len(left), block / len(right)])
+    best = replace(best, skipped=saved, cut=cut)
+    return best if saved < WORTH else replace(best, frame=replace(best.frame, axes=axes))
 
 
 def drawn(rng: np.random.Generator, number: int, most: int) -> np.ndarray:

@@ -184,7 +184,7 @@ def as_vectors(given: Any, ids: list[Any] | None, measure: str, run: Run) -> Vec
             return None
         if isinstance(given[0], str) and not bits:
             raise UsageError(f"measure {measure!r} compares vectors; got texts.")
-    return Bits.of(given, ids) if bits else Vectors.of(given, ids)
+    return Bits.of(given, ids) if bits else Vectors.of(given, ids, run=run)
 
 
 def _looks_like_vectors(given: Any) -> bool:

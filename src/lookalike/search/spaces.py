@@ -14,7 +14,7 @@ from lookalike.core.errors import DataError
 from lookalike.core.run import Run, slices
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import BLOCK, Vectors, read_only, stacked
+from lookalike.items.vectors import BLOCK, Vectors, long_parts, read_only, squares_of, stacked
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
 from lookalike.kernels.sets import hash_rows
@@ -110,6 +110,8 @@ class VectorSpace(Space):
         values = vectors.values
         terms = int(np.diff(values.indptr).max(initial=0)) if vectors.sparse else self.dimensions
         self.area = max(1 << 18, (1 << 28) // (terms + 16))
+        if not vectors.sparse:
+            self.values = read_only(values)
         self.slack = (terms + 16) * (2.0**-50 if vectors.sparse else 2.0**-22)
         self.centre = np.zeros(self.dimensions)
         if measure == "euclidean":
@@ -117,8 +119,6 @@ class VectorSpace(Space):
         else:
             self._scale_to_one()
         self.bounds = self.bound(threshold)
-        if not vectors.sparse:
-            self.values = read_only(values)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -143,16 +143,16 @@ class VectorSpace(Space):
 
     def _scale_to_one(self) -> None:
         """Scale rows to length 1; a row too short for that always passes."""
+        if not self.vectors.sparse and self.values.dtype == np.float32:  # no square is too large or too small
+            known = self.vectors.squares
+            squares = squares_of(self.values, self.run) if known is None else known
+            usual = squares > 0
+            self.scales = np.where(usual, 1 / np.sqrt(np.where(usual, squares, 1)), 0)
+            self.halves = np.where(usual, 0, -ALWAYS).astype(np.float32)
+            return
         scales, halves = np.zeros(len(self)), np.zeros(len(self))
-        single = not self.vectors.sparse and self.vectors.values.dtype == np.float32
 
         def work(part: slice) -> None:
-            if single:  # the squares are neither too large nor too small for double precision
-                rows = self.vectors.values[part]
-                lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-                scales[part] = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 0)
-                halves[part] = np.where(lengths > 0, 0, -ALWAYS)
-                return
             rows = self._rows(part)
             most = np.abs(rows).max(axis=1, initial=0)
             usual = most > SMALLEST
@@ -238,7 +238,7 @@ class VectorSpace(Space):
             some: np.ndarray = hash_contents(content, read_only(starts), read_only(starts + width))
             return some
 
-        found = self.run.map(work, slices(len(self), 1 + HASHED // max(1, width)))
+        found = self.run.map(work, long_parts(self.values, self.run))
         return np.concatenate([np.empty((0, 2), np.uint64), *found])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -218,7 +218,8 @@ def numbers_on_device(
                 yield from pieces(numbers)
 
         yield from run.map(finish, found())
-    seen(len(left) * len(right) if sides.two else len(left) * (len(left) - 1) // 2)
+    pairs = len(left) * len(right) if sides.two else len(left) * (len(left) - 1) // 2
+    seen(pairs - round(pairs * joiner.share_skipped))
 
 
 def near_pairs(

@@ -83,6 +83,10 @@ class VectorPlan(Plan):
             *self._reasons(),
         ]
 
+    def because(self, more: str) -> "VectorPlan":
+        """Return the plan with one more reason."""
+        return replace(self, reason=f"{self.reason}; {more}" if self.reason else more)
+
     @property
     def tables(self) -> int:
         """The number of tables."""
@@ -256,7 +260,7 @@ def fit_vectors(
         best = replace(best, reason=reason)
     if plan.measure == "angle" and 0 < plan.threshold <= 1:
         note = "the threshold is an angle in degrees; for a cosine use measure 'cosine_similarity'"
-        best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
+        best = best.because(note)
     return best
 
 

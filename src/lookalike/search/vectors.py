@@ -1,13 +1,14 @@
 """Search for near vectors and codes with tables of buckets or brute force."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import DeviceError, TooManyPairs, UsageError, argument, choice
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
@@ -20,10 +21,11 @@ from lookalike.measures.table import OF_VECTORS, vector_measure
 from lookalike.results import Explanation
 from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
-from lookalike.search.base import Found, IsFound, Labels, Search
+from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.collection import unique_ids
 from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
 from lookalike.search.identical import Groups
+from lookalike.search.in_turn import keep_in_turn
 from lookalike.search.inputs import no_threshold
 from lookalike.search.keeping import Keeping
 from lookalike.search.nearest import last_of, nearest
@@ -43,16 +45,21 @@ from lookalike.search.tables import (
 )
 from lookalike.search.vector_plan import VectorPlan, farthest, fit_vectors, make_vector_plan
 
+Result = TypeVar("Result")
 SHORTEN = 256  # after pairs of one in SHORTEN items have been joined, labels lead to the first item again
 SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
     """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
-    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir", "within")
+    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "workdir", "within")
     for name in (*of_sets, "across"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
+    if settings.given("memory") and settings.device == "cpu":
+        raise UsageError(
+            f"memory is for texts, and for vectors on a card; leave it out with {argument('device', 'cpu')}."
+        )
     if "longest" in [rule.name for rule in Keeping.of(settings.keep).rules]:
         raise UsageError(
             "keep must be 'lowest-id', 'first' or one value per item: vectors and bits all have the same length."
@@ -110,6 +117,7 @@ class VectorSearch(Search):
         self.sides = replace(Sides.of([len(side) for side in ids]), same=same)
         self.unbounded = settings.nearest  # no threshold was given
         self.joiner: Joiner | None = None  # if a device compares all pairs
+        self.spare: VectorPlan | None = None  # the plan without the device, if the user did not ask for it
         self.live = np.arange(len(space))
         self.lengths = np.zeros(len(space), np.int64)
 
@@ -120,6 +128,9 @@ class VectorSearch(Search):
             self.plan = self.fit(plan) if bounded else self.plan_nearest()
             found = worthwhile_device(settings, self.plan, self.space, self.live, self.sides, self._effort)
             device, reason = found
+            if reason and device is None:
+                self.plan = self.plan.because(reason)
+            self.spare = self.plan
         if device is not None:
             self.space.look(float(plan.threshold))  # planning for neighbours has looked nearer
             self.plan = on_device(replace(plan, items=len(self)), device, bounded, reason)
@@ -164,7 +175,31 @@ class VectorSearch(Search):
             return part_tables(space.words, space.dimensions, plan.parts, distance, plan.seed, rows, self.run)
         return None
 
+    def _with_device(self, work: Callable[[], Result]) -> Result:
+        """Do the work on the device, if there is one, and free it; if one that was not asked for fails, do without."""
+        if self.joiner is None:
+            return work()
+        try:
+            found = work()
+            if self.joiner.skipped:
+                share = f"{self.joiner.share_skipped:.0%}"
+                self.run.say(f"      {share} of the pairs of blocks of rows hold no near pair, and were skipped")
+            return found
+        except DeviceError as error:
+            if self.spare is None:
+                raise
+            self.run.say(f"      {error} The processor compares them now.")
+            self.plan = self.spare
+            self.space.look(float(self.plan.threshold))
+        finally:
+            self.joiner.close()
+        self.joiner = None
+        return work()
+
     def pairs(self, groups: Groups, limit: int) -> Found:
+        return self._with_device(lambda: self._pairs(groups, limit))
+
+    def _pairs(self, groups: Groups, limit: int) -> Found:
         rows = groups.heads
         if not self.plan.bounded:
             return self._nearest(rows)
@@ -172,6 +207,20 @@ class VectorSearch(Search):
         tables = self._tables(rows)
         found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append, self.joiner)
         return Found(*found, self._with_itself(rows), sum(compared))
+
+    def stars(self, groups: Groups, order: np.ndarray) -> Stars:
+        try:
+            return super().stars(groups, order)
+        except TooManyPairs:
+            if self.plan.method != "brute":
+                raise
+        self.run.say("      too many pairs to list: items are compared with those kept before, in turn")
+        heads = order[groups.first[order] == order]
+        centre, compared = self._with_device(lambda: keep_in_turn(self.space, heads, self.run, self.joiner))
+        values = self._with_itself(np.arange(len(self)))
+        gone = np.flatnonzero(centre != np.arange(len(self)))
+        values[gone] = self.space.measured(np.minimum(gone, centre[gone]), np.maximum(gone, centre[gone]))
+        return Stars(centre, values, compared)
 
     def _nearest(self, rows: np.ndarray) -> Found:
         """Find the k nearest by brute force."""
@@ -185,6 +234,9 @@ class VectorSearch(Search):
         return np.full(len(rows), 1 if self.space.alike else 0, self.space.measured(rows[:0], rows[:0]).dtype)
 
     def labels(self, groups: Groups) -> Labels:
+        return self._with_device(lambda: self._labels(groups))
+
+    def _labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))  # leads to the first item of a component, in one or more steps
         rows = groups.heads
         compared: list[int] = []
@@ -251,7 +303,8 @@ class VectorSearch(Search):
         return [values[[row]] for row in rows] if self.space.vectors.sparse else list(np.asarray(values[rows]))
 
     def counts(self) -> dict[str, int]:
-        return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped}
+        blocks = {"blocks": self.joiner.blocks, "blocks_skipped": self.joiner.skipped} if self.joiner else {}
+        return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped, **blocks}
 
 
 def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vectors | Bits:
@@ -262,4 +315,5 @@ def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vecto
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
     if isinstance(side, Bits) or measure == "euclidean":
         return side
-    return side.without(zero_rows(side.values, run), NO_DIRECTION)
+    zeros = zero_rows(side.values, run) if side.squares is None else np.flatnonzero(side.squares == 0)
+    return side.without(zeros, NO_DIRECTION)

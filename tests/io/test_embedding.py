@@ -1,0 +1,100 @@
+"""Texts become vectors by a function of the user, in batches and in order."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Run
+from lookalike.io import embedding
+from lookalike.io.documents import Source
+from lookalike.io.embedding import embedded, embedding_function
+from tests.commands import Commands
+
+CODE = """
+import numpy as np
+
+WORDS = ["cat", "dog", "car"]
+
+def embed(texts):
+    return np.array([[1e-3 + text.count(word) for word in WORDS] for text in texts])
+
+def short(texts):
+    return np.ones((len(texts) - 1, 3))
+
+number = 5
+"""
+TEXTS = ["a cat and a dog", "the car", "a dog, a cat", "cars", "nothing"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "made_for_tests.py").write_text(CODE)
+    (tmp_path / "broken_for_tests.py").write_text("import a_module_that_is_not_there")
+    lines = [json.dumps({"id": f"t{at}", "text": text}) for at, text in enumerate(TEXTS)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("made_for_tests", None)
+
+
+@pytest.mark.parametrize("size", [1, 2, 256])
+def test_vectors_are_in_the_order_of_the_texts(folder, monkeypatch, size):
+    monkeypatch.setattr(embedding, "TEXTS", size)
+    embed = embedding_function("made_for_tests:embed")
+    sizes = []
+    found = embedded(Source("texts.jsonl"), lambda texts: sizes.append(len(texts)) or embed(texts), Run(2))
+    np.testing.assert_array_equal(found.values, embed(TEXTS))
+    assert found.ids.to_pylist() == ["t0", "t1", "t2", "t3", "t4"]
+    assert max(sizes) <= size
+    assert sum(sizes) == 5
+    assert embedded(Source("texts.txt"), embed, Run(1)).ids is None
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("made_for_tests", "embed must be MODULE:FUNCTION, such as embeddings:embed; got 'made_for_tests'"),
+        ("not_there_at_all:embed", "there is no module 'not_there_at_all' in this folder or among the packages"),
+        ("made_for_tests:embedd", "has no function 'embedd'. Did you mean 'embed'"),
+        ("made_for_tests:number", "has no function 'number'"),
+    ],
+)
+def test_names_that_mean_no_function(folder, name, line):
+    with pytest.raises(UsageError, match=line):
+        embedding_function(name)
+
+
+def test_a_module_that_cannot_be_imported_says_why(folder):
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
+        embedding_function("broken_for_tests:embed")
+
+
+def test_wrong_matrices(folder, monkeypatch):
+    source = Source("texts.jsonl")
+    with pytest.raises(DataError, match="one row per text; got 4 rows for 5 texts"):
+        embedded(source, embedding_function("made_for_tests:short"), Run(1))
+    monkeypatch.setattr(embedding, "TEXTS", 3)
+    with pytest.raises(DataError, match="rows of one length; got 2 after 3"):
+        embedded(source, lambda texts: np.ones((len(texts), len(texts))), Run(1))
+    with pytest.raises(DataError, match="component is nan or infinite"):
+        embedded(source, lambda texts: np.full((len(texts), 2), np.nan), Run(1))
+
+
+def test_the_command(folder, run: Commands):
+    given = ("vectors", "texts.jsonl", "--embed", "made_for_tests:embed", "--threshold", "5", "-q")
+    pairs = [json.loads(line) for line in run(*given).out.splitlines()]
+    assert [(pair["left"], pair["right"]) for pair in pairs] == [("t0", "t2"), ("t1", "t3")]
+    for more, line in (
+        (("--measure", "hamming"), "--embed makes vectors, which --measure hamming does not compare"),
+        (("--vector", "v"), "name the column of texts with --text"),
+    ):
+        assert line in run(*given, *more).err
+    assert (
+        "--text names a column of texts to embed; it needs --embed"
+        in run("vectors", "texts.jsonl", "-t", "5", "--text", "text").err
+    )

@@ -253,8 +253,8 @@ def test_invalid_data(there):
         la.spark.find_pairs(frame)
     with pytest.raises(DataError, match=r"item 3 has no text \(null\): drop such rows first, with dropna, or"):
         la.spark.dedup(frame.where("id = 3"))
-    with pytest.raises(DataError, match="column 'when' must hold numbers or dates to keep the greatest"):
-        la.spark.dedup(frame, keep="when")
+    with pytest.raises(DataError, match="column 'list' must hold numbers, dates or texts to sort by; it holds array"):
+        la.spark.dedup(frame.selectExpr("*", "array(1) AS list"), keep="list")
     with pytest.raises(UsageError, match="keep must be 'lowest-id' for rows"):
         la.spark.dedup(frame, rows=("id", "when"), keep="longest")
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text=; there are id, when\.$"):
@@ -304,14 +304,14 @@ def test_kernels_are_compiled_once_for_all_executors(there):
     texts = ["one text", "another text"]
     plan = la.find_pairs(texts, shingles="char:3", method="lsh").plan  # compiles the kernels that tasks need
     frame = there.frame(pa.table({"id": [1, 2], "content": texts}))
-    schema = pa.schema(dict.fromkeys(("item", "content0", "content1"), pa.int64()) | {"keys": pa.list_(pa.int64())})
-    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=Parcels(schema, 2))
+    parcels = Parcels(tasks.sketch_schema(pa.int64(), plan.bands.bands), 2)
+    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=parcels)
     assert [row["misses"] for row in frame.coalesce(1).mapInArrow(task, "misses long").collect()] == [0]
 
 
 def cache_misses(batches, making, parcels):
     """Sketch the batches, and count the kernels without cached machine code."""
-    list(tasks.sketched(batches, making, False, False, parcels))
+    list(tasks.sketched(batches, making, None, (), parcels))
     yield pa.record_batch({"misses": [sum(sketch_rows.stats.cache_misses.values())]})
 
 

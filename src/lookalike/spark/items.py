@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
     DateType,
     IntegralType,
@@ -35,9 +36,10 @@ from lookalike.io.documents import HEAD, TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
+from lookalike.search.keeping import Keeping
 from lookalike.search.plan import Plan, fit, make_plan
 from lookalike.search.sampling import sample_rows
-from lookalike.spark.frames import Frames, staged
+from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
 
@@ -73,15 +75,15 @@ class FrameItems:
         self.lists = self.by_rows or isinstance(type_of(df, self.text, "the text"), ArrayType)
         self._check_types()
         self.shingles = self._shingles()
-        columns = [quoted(self.id).alias("id"), quoted(self.text).alias("content"), *self._order(keep)]
-        self.frame = df.select(*columns)
+        ranks, self.ranks = self._order(keep)
+        self.frame = df.select(quoted(self.id).alias("id"), quoted(self.text).alias("content"), *ranks)
         self.plan = self._plan()
         for line in self.plan.lines():
             self.run.say(line)
 
     def frames(self) -> Frames:
         """Return the stages for these items."""
-        return Frames(self.frame, self._making(self.plan), self.count, self.by_rows, self.run)
+        return Frames(self.frame, self._making(self.plan), self.count, self.run, self.ranks, self.by_rows)
 
     def _making(self, plan: Plan) -> Making:
         return OfLists(plan) if self.lists else OfTexts(plan, self.shingles)
@@ -105,37 +107,47 @@ class FrameItems:
         measure = self.settings.measure if known is None else known.measure
         return replace(shingles, bag=True) if SHORT.get(measure, measure) == "bag_jaccard" else shingles
 
-    def _order(self, keep: str) -> list[Column]:
-        """Return the columns (last, rank) that put the items to keep first, or none to use the id.
+    def _order(self, keep: Any) -> tuple[list[Column], Ranks]:
+        """Return the columns that put the items to keep first, before the id, and how to sort by them."""
+        keeping = Keeping.of(keep)
+        if not keeping.rules:
+            raise UsageError(f"keep must be rules or columns on Spark, not values; got {type(keep).__name__}.")
+        columns: list[Column] = []
+        descending: list[bool] = []
+        longest = None
+        for at, rule in enumerate(keeping.rules):
+            if rule.name == "lowest-id":
+                break
+            if rule.name == "first":
+                why = f"{argument('keep', 'first')} needs the order of rows, which Spark does not know"
+                raise UsageError(
+                    f"{why}; {argument('keep', 'lowest-id')} keeps the same rows on Spark and on one machine."
+                )
+            if self.by_rows:
+                raise UsageError(f"keep must be 'lowest-id' for rows of sets and elements; got {keep!r}.")
+            name = f"rank{at}"
+            if rule.name == "longest":
+                longest = name
+                columns.append(F.lit(0).cast("long").alias(name))
+            else:
+                columns.append(self._sortable(rule.name).alias(name))
+            descending.append(rule.greatest)
+        return columns, Ranks(tuple(descending), longest)
 
-        Items without a value come last. For "longest", the rank is filled in later.
-        """
-        if keep == "lowest-id":
-            return []
-        if keep == "first":
-            rule = f"{argument('keep', 'first')} needs the order of rows, which Spark does not know"
-            raise UsageError(
-                f"{rule}; {argument('keep', 'lowest-id')} keeps the same rows on Spark and on one machine."
-            )
-        if self.by_rows:
-            raise UsageError(f"keep must be 'lowest-id' for rows of sets and elements; got {keep!r}.")
-        if keep == "longest":
-            return [F.lit(False).alias("last"), F.lit(0).cast("long").alias("rank")]
-        kind = type_of(self.df, keep, "keep, which is 'lowest-id', 'longest' or a column")
-        value = quoted(keep)
-        if isinstance(kind, IntegralType):
-            rank = F.bitwise_not(value.cast("long"))  # unlike negation, this cannot overflow
-        elif isinstance(kind, NumericType):
-            rank = -value
-        elif isinstance(kind, DateType | TimestampType):
-            rank = -F.unix_micros(value.cast("timestamp"))
-        elif isinstance(kind, TimestampNTZType):
-            minutes = (F.unix_date(value.cast("date")).cast("long") * 24 + F.hour(value)) * 60 + F.minute(value)
-            rank = -(minutes * 60_000_000 + (F.extract(F.lit("SECOND"), value) * 1_000_000).cast("long"))
-        else:
+    def _sortable(self, name: str) -> Column:
+        """Return a column as values to sort by; strings become numbers if all of them are, as in CSV."""
+        kind, value = type_of(self.df, name, "keep, which is 'lowest-id', 'longest' or a column"), quoted(name)
+        if isinstance(kind, BooleanType):
+            return value.cast("byte")
+        if isinstance(kind, StringType):
+            filled = F.when(value != "", value)
+            number = filled.try_cast("double")
+            wrong = self.df.where(filled.isNotNull() & number.isNull()).limit(1)
+            return value if wrong.head(1) else number
+        if not isinstance(kind, NumericType | DateType | TimestampType | TimestampNTZType):
             holds = kind.simpleString()
-            raise DataError(f"column {keep!r} must hold numbers or dates to keep the greatest; it holds {holds}.")
-        return [value.isNull().alias("last"), F.coalesce(rank, F.lit(0)).alias("rank")]
+            raise DataError(f"column {name!r} must hold numbers, dates or texts to sort by; it holds {holds}.")
+        return value
 
     # --- plan ---
 

@@ -69,22 +69,21 @@ def dedup_on_spark(
     inputs: list[str],
     options: CollectionOptions,
     given: GivenOptions,
-    keep: str,
+    choice: dict[str, Any],
     removed: str | None,
     columns: str | None,
 ) -> None:
-    """Write the kept rows, and the removed documents to `removed`."""
+    """Write the kept rows, and the removed documents to `removed`; `choice` says which to keep."""
     out = options.output.out
-    if "," in keep or keep.endswith((":min", ":max")):
-        raise UsageError(f"--keep must be one rule or one column for --engine spark; got {keep!r}.")
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
         frame = read(cluster, inputs, options.reading.columns)
         names = columns_to_write(cluster, frame, columns)
-        found = spark.dedup(frame, keep=keep, **cluster.settings)
+        found = spark.dedup(frame, **choice, **cluster.settings)
         dropped = found.dropped.count() if removed is None else write(cluster, found.dropped, removed, "write")
         kept = write(cluster, found.kept.select(names), out, "write")
-    print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, each similar to one of the {kept:,} kept")
+    why = "which are similar to others" if choice["drop_all"] else f"each similar to one of the {kept:,} kept"
+    print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, {why}")
 
 
 def columns_to_write(cluster: "SparkCluster", frame: DataFrame, columns: str | None) -> list[str]:

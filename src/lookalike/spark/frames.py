@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lookalike.core import errors
@@ -97,6 +97,20 @@ class Frames:
         heads = cold.select(F.col("item").alias("head"), F.col("head").alias("first"))
         final = hot.join(heads, "head", "left").select("item", F.coalesce("first", "head").alias("head"))
         return written_down(cold.unionByName(final))
+
+    def order(self) -> list[Column]:
+        """Return the columns by which to sort rows with an `item` as `in_order` sorts items."""
+        if not isinstance(self.type, pa.StructType):
+            return [F.col("item")]
+        columns = []
+        fields = list(self.type)
+        falling = [*self.ranks.descending, *[False] * (len(fields) - len(self.ranks.descending))]
+        for field, down in zip(fields, falling, strict=True):
+            value = F.col(f"item.{field.name}")
+            if pa.types.is_floating(field.type):
+                columns.append(F.coalesce(F.isnan(value), F.lit(False)))
+            columns += [value.isNull(), value.desc() if down else value.asc()]
+        return columns
 
     # --- groups of heads to compare ---
 

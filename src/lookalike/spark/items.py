@@ -65,9 +65,9 @@ class SparkSettings:
 
 
 class FrameItems:
-    """The items of a data frame, with checked settings and a plan."""
+    """The items of a data frame, with checked settings; a plan is made if they are not one of two sides."""
 
-    def __init__(self, df: DataFrame, settings: SparkSettings, keep: str = "lowest-id"):
+    def __init__(self, df: DataFrame, settings: SparkSettings, keep: Any = "lowest-id", alone: bool = True):
         self.df, self.settings = df, settings
         self.run = settings.run or Run()
         self.by_rows = settings.rows is not None
@@ -77,15 +77,15 @@ class FrameItems:
         self.shingles = self._shingles()
         ranks, self.ranks = self._order(keep)
         self.frame = df.select(quoted(self.id).alias("id"), quoted(self.text).alias("content"), *ranks)
-        self.plan = self._plan()
-        for line in self.plan.lines():
-            self.run.say(line)
+        if alone:
+            self.plan, self.count = plan_for([self])
 
     def frames(self) -> Frames:
         """Return the stages for these items."""
-        return Frames(self.frame, self._making(self.plan), self.count, self.run, self.ranks, self.by_rows)
+        return Frames(self.frame, self.making(self.plan), self.count, self.run, self.ranks, self.by_rows)
 
-    def _making(self, plan: Plan) -> Making:
+    def making(self, plan: Plan) -> Making:
+        """Return how the items become sets."""
         return OfLists(plan) if self.lists else OfTexts(plan, self.shingles)
 
     # --- columns ---
@@ -151,45 +151,7 @@ class FrameItems:
 
     # --- plan ---
 
-    def _plan(self) -> Plan:
-        """Return the plan that was given, or make one from a sample."""
-        what = "sets" if self.lists else str(self.shingles)
-        given, settings = self.settings.plan, self.settings
-        if given is not None:
-            twice = settings.given("threshold", "measure", "recall", "sketch", "seed")
-            if twice:
-                raise UsageError(f"{twice} is already in the plan; give only one of the two.")
-            if given.bands is None:
-                raise UsageError("plan must have bands, since Spark supports only method 'lsh'.")
-            if given.what != what:
-                raise UsageError(f"plan must be for {what}; it is for {given.what}.")
-            self._check_rows(given)
-            self.count = self._count()
-            return given
-        if SHORT.get(settings.measure, settings.measure) not in BANDED:
-            raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {settings.measure!r}.")
-        if settings.recall == 1:
-            raise UsageError("recall must be below 1 on Spark.")
-        made = make_plan(
-            threshold=settings.threshold,
-            measure=settings.measure,
-            method="lsh",
-            seed=whole("seed", settings.seed, least=0, most=LARGEST_SEED),
-            what=what,
-            recall=settings.recall,
-            sketch=settings.sketch,
-            advice="Raise the threshold or lower the recall.",
-        )
-        self._check_rows(made)
-        with staged(self.run, self.df.sparkSession)("plan"):
-            self.count = self._count()
-            return fit(made, self._sample(self._making(made)), self.count)
-
-    def _check_rows(self, made: Plan) -> None:
-        if self.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
-            raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
-
-    def _count(self) -> int:
+    def counted(self) -> int:
         """Return the number of items."""
         if not self.by_rows:
             return count_ids(self.frame, self.id)
@@ -200,7 +162,7 @@ class FrameItems:
             raise DataError(f"{self.id!r} or {self.text!r} is null in some rows: drop such rows first, as with dropna.")
         return int(count)
 
-    def _sample(self, making: Making) -> Sets:
+    def sample(self, making: Making) -> Sets:
         """Return the sets of a sample of the first items by id."""
         ids = self.frame.select("id")
         last = (ids.distinct() if self.by_rows else ids).orderBy("id").limit(HEAD).agg(F.max("id")).first()
@@ -213,6 +175,56 @@ class FrameItems:
             return sets.take(np.random.default_rng(0).permutation(len(sets)))
         texts = content.cast(pa.large_string())
         return making.sets(texts.take(pa.array(sample_rows(texts))))
+
+
+def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
+    """Return the plan that was given, or make one from a sample, and the number of items."""
+    one = sides[0]
+    given, settings = one.settings.plan, one.settings
+    what = "sets" if one.lists else str(one.shingles)
+    made = given_plan(given, settings, what) if given is not None else new_plan(settings, what)
+    if one.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
+        raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
+    with staged(one.run, one.df.sparkSession)("plan"):
+        count = sum(side.counted() for side in sides)
+        if given is None:
+            sets = Sets.concatenate([side.sample(one.making(made)) for side in sides])
+            made = fit(
+                made, sets.take(np.random.default_rng(0).permutation(len(sets))) if len(sides) > 1 else sets, count
+            )
+    for line in made.lines():
+        one.run.say(line)
+    return made, count
+
+
+def given_plan(given: Plan, settings: SparkSettings, what: str) -> Plan:
+    """Return a plan after raising an error if it does not fit."""
+    twice = settings.given("threshold", "measure", "recall", "sketch", "seed")
+    if twice:
+        raise UsageError(f"{twice} is already in the plan; give only one of the two.")
+    if given.bands is None:
+        raise UsageError("plan must have bands, since Spark supports only method 'lsh'.")
+    if given.what != what:
+        raise UsageError(f"plan must be for {what}; it is for {given.what}.")
+    return given
+
+
+def new_plan(settings: SparkSettings, what: str) -> Plan:
+    """Return a plan without bands yet."""
+    if SHORT.get(settings.measure, settings.measure) not in BANDED:
+        raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {settings.measure!r}.")
+    if settings.recall == 1:
+        raise UsageError("recall must be below 1 on Spark.")
+    return make_plan(
+        threshold=settings.threshold,
+        measure=settings.measure,
+        method="lsh",
+        seed=whole("seed", settings.seed, least=0, most=LARGEST_SEED),
+        what=what,
+        recall=settings.recall,
+        sketch=settings.sketch,
+        advice="Raise the threshold or lower the recall.",
+    )
 
 
 def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:

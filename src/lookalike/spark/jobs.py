@@ -1,16 +1,16 @@
 """Find pairs and clusters of the items of a data frame, and decide which items to keep."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from lookalike.core.errors import whole
+from lookalike.core.errors import UsageError, parameter, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 from lookalike.search.plan import Plan
-from lookalike.spark.frames import type_of
+from lookalike.spark.frames import BROADCAST, Frames, type_of
 from lookalike.spark.graphs import components, written_down
 from lookalike.spark.groups import Connections
 from lookalike.spark.items import FrameItems, SparkSettings, backticked
@@ -167,7 +167,11 @@ def find_clusters(
     >>> la.spark.find_clusters(df, threshold=0.8).orderBy("cluster").show()  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
-    frames = FrameItems(df, settings).frames()
+    return clusters(FrameItems(df, settings).frames())
+
+
+def clusters(frames: Frames) -> DataFrame:
+    """Return (cluster, id, size) of the items that are connected with others by similar pairs."""
     members = frames.placed()
     found = members.compare(members.in_twos(), Connections).select("a", "b")
     with frames.stage("join"):
@@ -186,7 +190,9 @@ def find_clusters(
 def dedup(
     df: DataFrame,
     *,
-    keep: str = "lowest-id",
+    keep: Any = "lowest-id",
+    copies: int = 1,
+    drop_all: bool = False,
     text: str | None = None,
     id: str = "id",
     rows: tuple[str, str] | None = None,
@@ -206,8 +212,14 @@ def dedup(
     Args:
         df: the data frame with the items.
         keep: which of several similar items to keep: the one with the "lowest-id", the "longest", or
-            the one with the greatest number or date in the column of this name. The rows of a data
-            frame have no order, so there is no first one.
+            rules by columns of numbers, dates or texts, the first of which decides:
+            "score:max,date:min", "score:max,longest", or [("score", "max"), ("date", "min")].
+            Without a direction it is max; items without a value come last. The rows of a data frame
+            have no order, so there is no first one.
+        copies: how many items of each group to keep: the one that stands for the group, and the next
+            ones in the order of `keep`. Each removed item is similar to the first of them.
+        drop_all: whether to remove all items that are similar to another one, and keep only those
+            that are similar to none.
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
@@ -225,25 +237,44 @@ def dedup(
 
     Returns:
         `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)
-        and `similarity`.
+        and `similarity`; with `drop_all`, of `id`, `cluster` (the id of the first item of its
+        cluster) and `copies` (how many it has).
 
     >>> import lookalike as la
     >>> la.spark.dedup(df, threshold=0.8).kept.write.parquet("clean.parquet")  # doctest: +SKIP
     """
+    whole("copies", copies)
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
+    if drop_all:
+        for name, given, usual in (("keep", keep, "lowest-id"), ("copies", copies, 1)):
+            if given != usual:
+                none = f"{parameter('drop_all')}, which keeps none of similar items"
+                raise UsageError(f"{parameter(name)} cannot be used with {none}.")
+        items = FrameItems(df, settings)
+        dropped = written_down(clusters(items.frames()).selectExpr("id", "cluster", "size AS copies"))
+        return SparkDedup(without(df, items, dropped), dropped)
     items = FrameItems(df, settings, keep)
     frames = items.frames()
-    names = [name if frames.kind == type_of(frames.items, "id") else f"{name}.id" for name in ("item", "centre")]
     centres = frames.placed().stars().select(F.col("a").alias("item"), F.col("b").alias("centre"), "similarity")
     with frames.stage("copies"):
         theirs = centres.withColumnRenamed("item", "head")
-        copies = frames.copies.join(theirs, "head", "left").select(
+        same = frames.copies.join(theirs, "head", "left").select(
             "item",
             F.coalesce("centre", "head").alias("centre"),
             F.coalesce("similarity", F.lit(1.0)).alias("similarity"),
         )
+        every = centres.unionByName(same)
+        if copies > 1:
+            place = F.row_number().over(Window.partitionBy("centre").orderBy(*frames.order()))
+            every = every.withColumn("place", place).where(F.col("place") >= copies)
+        names = [name if frames.kind == type_of(frames.items, "id") else f"{name}.id" for name in ("item", "centre")]
         item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
-        dropped = written_down(centres.unionByName(copies).select(item, centre, "similarity"))
-        gone = frames.to_all(dropped, dropped.count())
-    kept = df.join(gone, df[backticked(items.id)] == gone["id"], "left_anti")
-    return SparkDedup(kept, dropped)
+        dropped = written_down(every.select(item, centre, "similarity"))
+    return SparkDedup(without(df, items, dropped), dropped)
+
+
+def without(df: DataFrame, items: FrameItems, dropped: DataFrame) -> DataFrame:
+    """Return the rows of a data frame that are not dropped."""
+    few = dropped.count() <= BROADCAST
+    gone = dropped.select(F.col("id").alias("dropped id"))
+    return df.join(F.broadcast(gone) if few else gone, df[backticked(items.id)] == gone["dropped id"], "left_anti")

@@ -60,3 +60,18 @@ def test_of_very_many_alike_one_is_kept(there, monkeypatch):
     assert [row["kept"] for row in there.dropped(table, **options)] == [0] * 299
     assert len(compared) == 3
     assert sum(compared) < 2 * 300
+
+
+def test_very_many_identical_items(there):
+    """Most of them never travel to where the first is, but all are dropped for it."""
+    texts = ["the same page of some words"] * 400 + ["the same page of some words too"] * 3 + ["another page"]
+    draw = random.Random(2)
+    draw.shuffle(texts)
+    table = pa.table({"id": range(len(texts)), "text": texts, "score": draw.choices([1.5, 2.5, None], k=len(texts))})
+    options = {"threshold": 0.6, "shingles": "word:2"}
+    for keep in ("lowest-id", "score"):
+        dropped = there.dropped(table, keep=keep, **options)
+        assert dropped == Here().dropped(table, keep=keep, **options)
+        assert len(dropped) == 402
+    assert there.clusters(table, **options) == Here().clusters(table, **options)
+    assert there.pairs(table, **options) == Here().pairs(table, **options)

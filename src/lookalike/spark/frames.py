@@ -90,7 +90,8 @@ class Frames:
     def copies(self) -> DataFrame:
         """Return (item, head) of the items that are not their own heads."""
         task = partial(tasks.copies, groups=self.parcels)
-        found = written_down(self.groups.mapInArrow(task, f"item {self.kind}, head {self.kind}, hot boolean"))
+        with self.stage("copies"):
+            found = written_down(self.groups.mapInArrow(task, f"item {self.kind}, head {self.kind}, hot boolean"))
         cold, hot = found.where("not hot").drop("hot"), found.where("hot").drop("hot")
         if not hot.head(1):
             return cold
@@ -122,23 +123,22 @@ class Frames:
         with self.stage("buckets"):
             dealt = sent(self.groups.mapInArrow(task, SENT))
             edges = written_down(dealt.mapInArrow(partial(connected, keys=keys), "a long, b long, pairs double"))
-            row = edges.agg(F.sum("pairs")).first()
-        total = int(row[0] or 0) if row else 0
+            row = edges.agg(F.sum("pairs"), F.count("a")).first()
+        total, count = (int(value or 0) for value in row) if row else (0, 0)
         if limit is not None and total > limit:
             raise TooManyPairs(
                 f"{total:,} candidate pairs, counted per band, more than {parameter('max_pairs')} = {limit:,}: "
                 f"choose a stricter threshold, raise {parameter('max_pairs')}, or {find_groups()}."
             )
         with self.stage("groups"):
-            others = components(edges.where("a is not null").select("a", "b"))
+            others = components(edges.where("a is not null").select("a", "b"), count)
             labels = others.select(F.col("item").alias("number"), F.col("first").alias("group"))
             firsts = others.select(F.col("first").alias("number"), F.col("first").alias("group")).distinct()
-            labels = written_down(labels.unionByName(firsts))
-            count = labels.count()
+            labels = self.to_all(labels.unionByName(firsts), 2 * count)
             made = f"number long, item {self.kind}, weight long, keys binary"
             heads = self.groups.mapInArrow(partial(tasks.heads, groups=self.parcels), made)
-            members = written_down(heads.join(self.to_all(labels, count), "number"))
-            return Members(self, members, count)
+            members = written_down(heads.join(labels, "number"))
+            return Members(self, members, members.count())
 
     def to_all(self, frame: DataFrame, count: int) -> DataFrame:
         """Return a frame of so many rows that is sent to all executors, if they are few."""
@@ -162,14 +162,11 @@ class Members:
         self.texts = Parcels(pa.schema({"number": pa.int64(), "content": content}), compressed=True)
         task = partial(groups.packed, limit=self.limit)
         sorted_ = members.select("number", "group", "weight").repartition("group").sortWithinPartitions("group")
-        found = written_down(sorted_.mapInArrow(task, "number long, place long, part int"))
-        self.placed = found.where("place is not null")
-        self.cut = written_down(found.where("place is null").select("number"))
-
-    @cached_property
-    def any_cut(self) -> bool:
-        """Return whether some group is too large for one place."""
-        return bool(self.cut.head(1))
+        with frames.stage("groups"):
+            found = written_down(sorted_.mapInArrow(task, "number long, place long, part int"))
+            self.placed = found.where("place is not null")
+            self.cut = found.where("place is null").select("number")
+            self.any_cut = bool(self.cut.head(1))
 
     def compare(self, placed: DataFrame, how: type[groups.Compare], **options: Any) -> DataFrame:
         """Compare the members of each place: (a, b, similarity); `placed` has number, place and part."""

@@ -29,15 +29,15 @@ def has_checkpoints(session: SparkSession) -> bool:
         return session.conf.get("spark.checkpoint.dir", None) is not None
 
 
-def components(pairs: DataFrame) -> DataFrame:
+def components(pairs: DataFrame, count: int) -> DataFrame:
     """Return (item, first) for each item that is not the first of its connected component.
 
     Large-star and small-star alternate (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014):
     each item's larger neighbours are linked to its least neighbour, then its smaller ones, until
     nothing changes. The number of rounds grows about as the logarithm of the number of items. No
-    item's neighbours are ever gathered in one place. If there are few pairs, one task joins them.
+    item's neighbours are ever gathered in one place. If `count`, of pairs, is small, one task joins them.
     """
-    if pairs.count() <= FINISH:
+    if count <= FINISH:
         kind = pairs.schema["a"].dataType.simpleString()
         return written_down(pairs.coalesce(1).mapInArrow(firsts, f"item {kind}, first {kind}"))
     edges = pairs.select(F.greatest("a", "b").alias("u"), F.least("a", "b").alias("v")).distinct()

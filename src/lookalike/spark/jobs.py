@@ -176,7 +176,9 @@ def clusters(frames: Frames) -> DataFrame:
     found = members.compare(members.in_twos(), Connections).select("a", "b")
     with frames.stage("join"):
         labels = (
-            components(found) if members.any_cut else found.select(F.col("a").alias("item"), F.col("b").alias("first"))
+            components(found, found.count())
+            if members.any_cut
+            else found.select(F.col("a").alias("item"), F.col("b").alias("first"))
         )
         heads = labels.select(F.col("item").alias("head"), "first")
         copies = frames.copies.join(heads, "head", "left").select("item", F.coalesce("first", "head").alias("first"))

@@ -35,6 +35,7 @@ from lookalike.spark.parcels import Parcels
 AT_A_PLACE = 500_000  # rows that a task works on at a time
 BROADCAST = 2_000_000  # up to this many, members go to all executors, to avoid a shuffle of documents
 SENT = "place long, parcel binary"
+PREFIX = "lookalike: "  # of what Spark shows as the description of a job
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Frames:
         self, items: DataFrame, making: Making, count: int, run: Run, ranks: Ranks = Ranks(), rows: bool = False
     ):
         self.items, self.making, self.count, self.ranks, self.rows = items, making, count, ranks, rows
-        self.stage = staged(run, items.sparkSession)
+        self.stage, self.run = staged(run, items.sparkSession), run
+        run.counts["items"] = count
         names = [name for name in items.columns if name not in ("id", "content")]
         self.item = F.struct(*names, "id") if names else F.col("id")
         empty = items.select(self.item.alias("item")).limit(0)
@@ -125,6 +127,7 @@ class Frames:
             edges = written_down(dealt.mapInArrow(partial(connected, keys=keys), "a long, b long, pairs double"))
             row = edges.agg(F.sum("pairs"), F.count("a")).first()
         total, count = (int(value or 0) for value in row) if row else (0, 0)
+        self.run.counts["candidates"] = total
         if limit is not None and total > limit:
             raise TooManyPairs(
                 f"{total:,} candidate pairs, counted per band, more than {parameter('max_pairs')} = {limit:,}: "
@@ -138,7 +141,8 @@ class Frames:
             made = f"number long, item {self.kind}, weight long, keys binary"
             heads = self.groups.mapInArrow(partial(tasks.heads, groups=self.parcels), made)
             members = written_down(heads.join(labels, "number"))
-            return Members(self, members, members.count())
+            self.run.counts["compared"] = members.count()
+            return Members(self, members, self.run.counts["compared"])
 
     def to_all(self, frame: DataFrame, count: int) -> DataFrame:
         """Return a frame of so many rows that is sent to all executors, if they are few."""
@@ -273,7 +277,7 @@ def staged(run: Run, session: SparkSession) -> Stage:
     @contextmanager
     def stage(name: str) -> Iterator[None]:
         if describe is not None:
-            describe(f"lookalike: {name}")
+            describe(f"{PREFIX}{name}")
         try:
             with run.stage(name), own_errors():
                 yield
@@ -282,6 +286,25 @@ def staged(run: Run, session: SparkSession) -> Stage:
                 describe(None)  # type: ignore[arg-type]
 
     return stage
+
+
+def shuffled(session: SparkSession) -> dict[str, int]:
+    """Return the bytes that each stage has shuffled so far; none if Spark does not say it."""
+    found: dict[str, int] = {}
+    try:
+        java, gateway = session.sparkContext._jsc.sc(), session.sparkContext._gateway
+    except PySparkException:  # Spark Connect has no context
+        return found
+    assert gateway is not None
+    nothing = gateway.new_array(gateway.jvm.double, 0)
+    stages = java.statusStore().stageList(None, False, False, nothing, gateway.jvm.java.util.ArrayList())
+    for at in range(stages.size()):
+        stage = stages.apply(at)
+        name = stage.description().get() if stage.description().isDefined() else ""
+        if name.startswith(PREFIX):
+            name = name.removeprefix(PREFIX)
+            found[name] = found.get(name, 0) + int(stage.shuffleWriteBytes())
+    return found
 
 
 def find_groups() -> str:

@@ -5,7 +5,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from lookalike.spark import frames, groups
+from lookalike.spark import frames, groups, members
 from tests.engines import COLLECTIONS, Here, documents, named
 
 pytestmark = pytest.mark.spark
@@ -49,13 +49,13 @@ def test_of_very_many_alike_one_is_kept(there, monkeypatch):
     """The first block keeps one, and the others lose all to it in the same round."""
     monkeypatch.setattr(groups, "LIMIT", 20_000)
     compared = []
-    compare = frames.Members.compare
+    compare = members.Members.compare
 
     def counting(self, placed, how, **options):
         compared.append(placed.count())
         return compare(self, placed, how, **options)
 
-    monkeypatch.setattr(frames.Members, "compare", counting)
+    monkeypatch.setattr(members.Members, "compare", counting)
     table, options = variants(300), {"threshold": 0.8, "shingles": "word:1"}
     assert [row["kept"] for row in there.dropped(table, **options)] == [0] * 299
     assert len(compared) == 3

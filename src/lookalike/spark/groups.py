@@ -63,8 +63,8 @@ def packed(batches: Batches, limit: int) -> Batches:
 def cut_up(batches: Batches, descending: tuple[bool, ...], limit: int) -> Batches:
     """Turn (number, group, weight, item), sorted by group, into (number, group, block, blocks).
 
-    Blocks are in order of the items, and two of them have at most `limit` bytes, unless one item has
-    more than half of it.
+    Blocks are in order of the items, and two of them have at most `limit` bytes, unless an item has
+    more than a quarter of it.
     """
     for table in gathered(batches, 1 << 62):
         table = table.combine_chunks()

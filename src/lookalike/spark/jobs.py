@@ -14,6 +14,7 @@ from lookalike.spark.frames import BROADCAST, Frames, type_of
 from lookalike.spark.graphs import components, written_down
 from lookalike.spark.groups import Connections
 from lookalike.spark.items import FrameItems, SparkSettings, backticked
+from lookalike.spark.members import members_of
 from lookalike.spark.pairs import similar_pairs
 
 MAX_PAIRS = 10_000_000_000
@@ -172,7 +173,7 @@ def find_clusters(
 
 def clusters(frames: Frames) -> DataFrame:
     """Return (cluster, id, size) of the items that are connected with others by similar pairs."""
-    members = frames.placed()
+    members = members_of(frames)
     found = members.compare(members.in_twos(), Connections).select("a", "b")
     with frames.stage("join"):
         labels = (
@@ -257,7 +258,7 @@ def dedup(
         return SparkDedup(without(df, items, dropped), dropped)
     items = FrameItems(df, settings, keep)
     frames = items.frames()
-    centres = frames.placed().stars().select(F.col("a").alias("item"), F.col("b").alias("centre"), "similarity")
+    centres = members_of(frames).stars().select(F.col("a").alias("item"), F.col("b").alias("centre"), "similarity")
     with frames.stage("copies"):
         theirs = centres.withColumnRenamed("item", "head")
         same = frames.copies.join(theirs, "head", "left").select(

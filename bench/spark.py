@@ -8,20 +8,23 @@ separated by blanks, since MLlib and lookalike define words differently. Similar
 0.8 of shingles of three words. MLlib makes its shingles with its own Tokenizer, NGram and
 HashingTF, and gets the fewest hash tables that match the recall of lookalike's plan at the
 threshold. Both engines take turns and are timed from reading the file to counting the pairs; the
-best time counts. The true pairs are those of an exact join. --same compares the pairs and clusters
-of Spark and of one machine, pair by pair. --cost deduplicates the files given as a cluster would,
-without sending candidates to all executors, and reads the core-seconds and shuffled bytes of each
-step from Spark's own log.
+best counts. How many times as fast one is follows from core-seconds, which other programs on the
+machine hardly change. The true pairs are those of an exact join. --same compares the pairs and clusters
+of Spark and of one machine, pair by pair. --cost deduplicates the files given and measures each
+step: the processor time of Java and of the Python workers, and the shuffled bytes in Spark's log.
 """
 
 import argparse
 import json
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,8 +38,8 @@ from shared import Table, machine, publish, take_head
 
 import lookalike as la
 import lookalike.spark
+from lookalike.core.run import Run, Tick
 from lookalike.items.shingles import split_words
-from lookalike.spark import frames
 
 THRESHOLD, WORDS = 0.8, 3
 FEATURES = 1 << 20
@@ -76,7 +79,7 @@ def main() -> None:
         for count in given.documents:
             files.append(Path(folder) / f"made-up-{count}.parquet")
             generate(files[-1], count)
-        compared: Table = [["input", "documents", "engine", "time", "pairs", "recall", "times as fast"]]
+        compared: Table = [["input", "documents", "engine", "time", "core-seconds", "pairs", "recall", "times as fast"]]
         same: Table = [["input", "documents", "pairs", "clusters", "documents in them", "same result"]]
         for file in files:
             if given.rounds:
@@ -100,24 +103,36 @@ def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Tabl
         "MLlib": lambda frame: by_mllib(frame, tables),
     }
     found: dict[str, Pairs] = {}
-    best = dict.fromkeys(ways, float("inf"))
+    best, cores = dict.fromkeys(ways, float("inf")), dict.fromkeys(ways, float("inf"))
     for number in range(rounds + 1):  # the first warms up and collects the pairs
         for name, way in ways.items():
-            start = time.perf_counter()
+            start, before = time.perf_counter(), used()
             pairs = way(session.read.parquet(str(file)).select("id", "text"))
             if number == 0:
                 found[name] = pairs_of(pairs.toArrow())
                 continue
             pairs.count()
             best[name] = min(best[name], time.perf_counter() - start)
-            print(f"{file.name}: {name} {time.perf_counter() - start:.1f} s", file=sys.stderr)
+            cores[name] = min(cores[name], used() - before)
+            print(f"{file.name}: {name} {best[name]:.1f} s, {cores[name]:.1f} core-seconds", file=sys.stderr)
     rows: Table = []
     for name in ways:
         recall = len(found[name] & true) / max(1, len(true))
-        faster = f"{best['MLlib'] / best[name]:.1f}" if name != "MLlib" else ""
+        faster = f"{cores['MLlib'] / cores[name]:.1f}" if name != "MLlib" else ""
         wrong = len(found[name] - true)
         pairs = f"{len(found[name]):,}" + (f", {wrong:,} of them wrong" if wrong else "")
-        rows.append([file.stem, f"{documents:,}", name, f"{best[name]:.1f} s", pairs, f"{recall:.4f}", faster])
+        rows.append(
+            [
+                file.stem,
+                f"{documents:,}",
+                name,
+                f"{best[name]:.1f} s",
+                f"{cores[name]:.1f}",
+                pairs,
+                f"{recall:.4f}",
+                faster,
+            ]
+        )
     return rows
 
 
@@ -155,30 +170,87 @@ def is_same(session: SparkSession, file: Path) -> list[str]:
 
 def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
     """Return the cost of each step of a deduplication, in total and per document."""
-    frames.BROADCAST = 0
     documents = pq.read_metadata(file).num_rows
     size = sum(batch.nbytes for batch in pq.ParquetFile(file).iter_batches(columns=["text"]))
     frame = session.read.parquet(str(file)).select("id", "text")
     la.spark.dedup(frame.limit(20_000), **OPTIONS).dropped.count()  # compiles the kernels
     before = sum(path.stat().st_size for path in logs.iterdir())
-    start = time.perf_counter()
-    found = la.spark.dedup(frame, **OPTIONS)
+    start, run = time.perf_counter(), Metered()
+    found = la.spark.dedup(frame, **OPTIONS, run=run)
     dropped, kept = found.dropped.count(), found.kept.count()
-    seconds = time.perf_counter() - start
-    steps = taken(logs, before)
+    seconds, cores = time.perf_counter() - start, run.finish()
+    shuffled, largest = taken(logs, before)
     rows: Table = [["step", "core-seconds", "MB shuffled", "core-microseconds per document", "bytes per document"]]
-    for name, (core, shuffled) in [*steps.items(), ("all", tuple(map(sum, zip(*steps.values(), strict=True))))]:
-        a_document = [f"{core / documents * 1e6:.1f}", f"{shuffled / documents:.0f}"]
-        rows.append([name, f"{core:.1f}", f"{shuffled / 1e6:,.1f}", *a_document])
+    steps = {name: (cores.get(name, 0.0), shuffled.get(name, 0)) for name in {**cores, **shuffled}}
+    for name, (core, moved) in [*steps.items(), ("all", (sum(cores.values()), sum(shuffled.values())))]:
+        a_document = [f"{core / documents * 1e6:.1f}", f"{moved / documents:.0f}"]
+        rows.append([name, f"{core:.1f}", f"{moved / 1e6:,.1f}", *a_document])
     title = f"{file.name}: {documents:,} documents, {size / 1e6:,.0f} MB of text, {dropped:,} removed, {kept:,} kept"
-    return [f"{title}, in {seconds:.1f} s", rows]
+    here = measure_here(file)
+    most = f"no task read more than {largest / 1e6:,.1f} MB from a shuffle"
+    return [f"{title}, in {seconds:.1f} s; {most}. On one machine, the same takes {here:.1f} core-seconds", rows]
 
 
-def taken(logs: Path, start: int) -> dict[str, tuple[float, float]]:
-    """Return core-seconds and bytes shuffled per step, from the event log after `start`."""
+def measure_here(file: Path) -> float:
+    """Return the core-seconds of the same deduplication without Spark."""
+    command = ["dedup", str(file), "-t", str(THRESHOLD), "-s", f"word:{WORDS}", "--recall", str(OPTIONS["recall"])]
+    with tempfile.TemporaryDirectory() as folder:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        whole = [sys.executable, "-m", "lookalike", *command, "--memory", "2GB", "-o", f"{folder}/kept.parquet"]
+        subprocess.run(whole, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+class Metered(Run):
+    """A run that measures the processor time of each stage: of Java, and of the Python workers it started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cores: dict[str, float] = defaultdict(float)
+        self.last = used()
+
+    @contextmanager
+    def show(self, name: str, total: float | None) -> Iterator[Tick]:
+        """Measure a stage."""
+        self.take("other")
+        yield lambda amount: None
+        self.take(name)
+
+    def take(self, name: str) -> None:
+        """Count the time since the last call as that of a stage."""
+        now = used()
+        self.cores[name] += now - self.last
+        self.last = now
+
+    def finish(self) -> dict[str, float]:
+        """Return the core-seconds of all stages."""
+        self.take("other")
+        return dict(self.cores)
+
+
+def used() -> float:
+    """Return the processor time so far, in seconds, of the processes that this one has started, and theirs."""
+    parents, times = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+        times[int(stat.parent.name)] = sum(map(int, fields[11:15]))
+    ours = {os.getpid()}
+    while more := {one for one, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(times[one] for one in ours - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+
+
+def taken(logs: Path, start: int) -> tuple[dict[str, int], int]:
+    """Return the bytes shuffled per step, and the most that a task read, from the event log after `start`."""
     (log,) = logs.iterdir()
     names: dict[int, str] = {}
-    steps: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    steps: dict[str, int] = defaultdict(int)
+    largest = 0
     with log.open() as file:
         file.seek(start)
         for line in file:
@@ -187,10 +259,11 @@ def taken(logs: Path, start: int) -> dict[str, tuple[float, float]]:
                 name = (event.get("Properties") or {}).get("spark.job.description") or "other"
                 names |= dict.fromkeys(event["Stage IDs"], name.removeprefix("lookalike: "))
             elif event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
-                step, metrics = steps[names[event["Stage ID"]]], event["Task Metrics"]
-                step[0] += metrics["Executor Run Time"] / 1000
-                step[1] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-    return {name: (step[0], step[1]) for name, step in steps.items()}
+                metrics = event["Task Metrics"]
+                steps[names[event["Stage ID"]]] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                read = metrics["Shuffle Read Metrics"]
+                largest = max(largest, read["Local Bytes Read"] + read["Remote Bytes Read"])
+    return dict(steps), largest
 
 
 def as_words(file: Path, rows: int, folder: Path) -> Path:

@@ -26,7 +26,7 @@ def rows_of(batches):
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
-SENT = pa.schema({"place": pa.int32(), "parcel": pa.binary()})
+SENT = pa.schema({"place": pa.int64(), "parcel": pa.binary()})
 CUTS = st.lists(st.integers(0, 1000), max_size=6)
 
 
@@ -57,7 +57,7 @@ class Here:
         return la.find_clusters(as_items(table), method="lsh", **options).to_arrow().to_pylist()
 
     def dropped(self, table, keep="lowest-id", **options):
-        keep = keep if keep in ("lowest-id", "first", "longest") else table[keep]
+        keep = table[keep] if keep in table.column_names else keep
         return la.dedup(as_items(table), keep=keep, method="lsh", **options).to_arrow().to_pylist()
 
 

@@ -1,6 +1,7 @@
 """Check the commands that run on Spark."""
 
 import csv
+import json
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.spark
 def files(inputs):
     """Write the same documents as files of three formats."""
     table = documents().select(["id", "text"])
-    pq.write_table(table, inputs / "some.parquet")
+    pq.write_table(documents(), inputs / "some.parquet")
     table.to_pandas().to_json(inputs / "some.jsonl", orient="records", lines=True)
     table.to_pandas().to_csv(inputs / "some.csv", index=False)
     return inputs
@@ -48,6 +49,29 @@ def test_dedup_by_command(there, run, files, out):
     assert sum(map(len, la.Source(kept).batches())) == rest
     assert f"found: {len(dropped):,} documents to remove, each similar to one of the {rest:,} kept" in ended.err
     assert run("dedup", kept, "-t", "0.6", "-s", "word:2", "-o", out / "again.jsonl").code == 0
+
+
+def test_stats_and_rules_by_command(there, run, files, out):
+    """Several columns decide, two of each group stay, and a file says what was done."""
+    kept, removed = out / "clean.parquet", out / "removed.parquet"
+    rules = ("--keep", "rank:min,longest", "--copies", "2")
+    ended = run(
+        "dedup", files / "some.parquet", *SPARK, *rules, "-o", kept, "--removed", removed, "--stats", out / "run.json"
+    )
+    assert ended.code == 0, ended.err
+    here = la.dedup(documents(), keep="rank:min,longest", copies=2, method="lsh", **COLLECTIONS["documents"][1])
+    assert sorted(pq.read_table(removed).to_pylist(), key=lambda row: row["id"]) == here.to_arrow().to_pylist()
+    found = json.loads((out / "run.json").read_text())
+    counts = found["counts"]
+    assert counts["items"] == 1202
+    assert counts["rows"] == len(here)
+    assert 0 < counts["compared"] < 1202
+    assert counts["candidates"] > 0
+    assert {"read and sketch", "buckets", "verify"} <= set(found["seconds"])
+    assert found["shuffled"]["read and sketch"] > 1202 * 16
+    assert found["shuffled"]["verify"] > 0
+    assert len(found["inputs"]) == 1
+    assert len(found["outputs"]) > 2
 
 
 def csv_rows(folder):

@@ -1,14 +1,77 @@
-"""Check how candidates are joined with their items."""
+"""Check that neither how members travel nor how groups are cut changes what is found."""
 
+import random
+
+import pyarrow as pa
 import pytest
 
-from lookalike.spark import frames
-from tests.engines import COLLECTIONS, Here, named
+from lookalike.spark import frames, groups, members
+from tests.engines import COLLECTIONS, Here, documents, named
 
 pytestmark = pytest.mark.spark
 
 
-def test_many_candidates_are_not_sent_to_all(there, monkeypatch):
+def test_many_members_are_not_sent_to_all(there, monkeypatch):
     monkeypatch.setattr(frames, "BROADCAST", 0)
     table, options = named(), COLLECTIONS["names"][1]
+    assert there.pairs(table, **options) == Here().pairs(table, **options)
+
+
+def variants(count):
+    """Return texts of forty words, any two of which differ in two words."""
+    draw = random.Random(1)
+    base = draw.choices([f"w{at}" for at in range(300)], k=40)
+    texts = []
+    for at in range(count):
+        words = list(base)
+        words[draw.randrange(40)] = f"x{at}"
+        texts.append(" ".join(words))
+    return pa.table({"id": range(count), "text": texts})
+
+
+def test_groups_that_are_cut(there, monkeypatch):
+    """All pairs, the same clusters, and the same items kept, each dropped one for a similar kept one."""
+    monkeypatch.setattr(groups, "LIMIT", 4000)
+    monkeypatch.setattr(groups, "LEAST", 1000)
+    table, options = documents().slice(0, 500), COLLECTIONS["documents"][1]
+    pairs = Here().pairs(table, **options)
+    assert there.pairs(table, **options) == pairs
+    assert there.clusters(table, **options) == Here().clusters(table, **options)
+    dropped = there.dropped(table, keep="longest", **options)
+    assert [row["id"] for row in dropped] == [row["id"] for row in Here().dropped(table, keep="longest", **options)]
+    gone = {row["id"] for row in dropped}
+    for row in dropped:
+        assert row["kept"] not in gone
+        assert pairs[tuple(sorted((row["id"], row["kept"])))] == row["similarity"]
+
+
+def test_of_very_many_alike_one_is_kept(there, monkeypatch):
+    """The first block keeps one, and the others lose all to it in the same round."""
+    monkeypatch.setattr(groups, "LIMIT", 20_000)
+    compared = []
+    compare = members.Members.compare
+
+    def counting(self, placed, how, **options):
+        compared.append(placed.count())
+        return compare(self, placed, how, **options)
+
+    monkeypatch.setattr(members.Members, "compare", counting)
+    table, options = variants(300), {"threshold": 0.8, "shingles": "word:1"}
+    assert [row["kept"] for row in there.dropped(table, **options)] == [0] * 299
+    assert len(compared) == 3
+    assert sum(compared) < 2 * 300
+
+
+def test_very_many_identical_items(there):
+    """Most of them never travel to where the first is, but all are dropped for it."""
+    texts = ["the same page of some words"] * 400 + ["the same page of some words too"] * 3 + ["another page"]
+    draw = random.Random(2)
+    draw.shuffle(texts)
+    table = pa.table({"id": range(len(texts)), "text": texts, "score": draw.choices([1.5, 2.5, None], k=len(texts))})
+    options = {"threshold": 0.6, "shingles": "word:2"}
+    for keep in ("lowest-id", "score"):
+        dropped = there.dropped(table, keep=keep, **options)
+        assert dropped == Here().dropped(table, keep=keep, **options)
+        assert len(dropped) == 402
+    assert there.clusters(table, **options) == Here().clusters(table, **options)
     assert there.pairs(table, **options) == Here().pairs(table, **options)

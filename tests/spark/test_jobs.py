@@ -154,6 +154,40 @@ def test_other_ways_to_compare(there, options):
     assert len(found) > 30
 
 
+RULES = ["rank:min,longest", [("name", "max"), ("rank", "min")], "flag,name:min", "price:max,longest:min"]
+
+
+@pytest.mark.parametrize("keep", RULES, ids=str)
+@pytest.mark.parametrize("copies", [1, 3])
+def test_several_rules(there, keep, copies):
+    """Columns of numbers, texts, prices as texts, and flags, with nulls; ids decide between equals."""
+    draw, table = random.Random(6), documents().slice(0, 300)
+    values = {"name": ["ant", "bee", "", None], "price": ["3", "20.5", "", None], "flag": [True, False, None]}
+    for name, some in values.items():
+        table = table.append_column(name, pa.array(draw.choices(some, k=300)))
+    options = {"keep": keep, "copies": copies, **COLLECTIONS["documents"][1]}
+    frame = there.frame(table)
+    dropped = la.spark.dedup(frame, **options).dropped.orderBy("id").toArrow().to_pylist()
+    path = table.select(["id", "text", "rank", *values])
+    assert dropped == la.dedup(path, method="lsh", **options).to_arrow().to_pylist()
+    assert len(dropped) > (50 if copies == 1 else 5)
+
+
+def test_all_that_have_similar_ones_are_dropped(there):
+    table, options = documents().slice(0, 400), COLLECTIONS["documents"][1]
+    found = la.spark.dedup(there.frame(table), drop_all=True, **options)
+    dropped = found.dropped.orderBy("id").toArrow().to_pylist()
+    here = la.dedup(table, drop_all=True, method="lsh", **options)
+    assert dropped == here.to_arrow().to_pylist()
+    assert sorted(found.kept.toArrow()["id"].to_pylist()) == here.kept.to_pylist()
+    with pytest.raises(UsageError, match="keep cannot be used with drop_all, which keeps none of similar items"):
+        la.spark.dedup(there.frame(table), drop_all=True, keep="longest")
+    with pytest.raises(UsageError, match="copies cannot be used with drop_all, which keeps none of similar items"):
+        la.spark.dedup(there.frame(table), drop_all=True, copies=2)
+    with pytest.raises(UsageError, match="keep must be rules or columns on Spark, not values; got list"):
+        la.spark.dedup(there.frame(table), keep=[1, 2])
+
+
 GREATEST = {
     "integers": pa.array([-(2**63), -(2**63) + 1, None, 2**63 - 1, 0], pa.int64()),
     "floats": pa.array([1.5, math.nan, None, -math.inf, 0.0], pa.float64()),
@@ -253,8 +287,8 @@ def test_invalid_data(there):
         la.spark.find_pairs(frame)
     with pytest.raises(DataError, match=r"item 3 has no text \(null\): drop such rows first, with dropna, or"):
         la.spark.dedup(frame.where("id = 3"))
-    with pytest.raises(DataError, match="column 'when' must hold numbers or dates to keep the greatest"):
-        la.spark.dedup(frame, keep="when")
+    with pytest.raises(DataError, match="column 'list' must hold numbers, dates or texts to sort by; it holds array"):
+        la.spark.dedup(frame.selectExpr("*", "array(1) AS list"), keep="list")
     with pytest.raises(UsageError, match="keep must be 'lowest-id' for rows"):
         la.spark.dedup(frame, rows=("id", "when"), keep="longest")
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text=; there are id, when\.$"):
@@ -304,14 +338,14 @@ def test_kernels_are_compiled_once_for_all_executors(there):
     texts = ["one text", "another text"]
     plan = la.find_pairs(texts, shingles="char:3", method="lsh").plan  # compiles the kernels that tasks need
     frame = there.frame(pa.table({"id": [1, 2], "content": texts}))
-    schema = pa.schema(dict.fromkeys(("item", "content0", "content1"), pa.int64()) | {"keys": pa.list_(pa.int64())})
-    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=Parcels(schema, 2))
+    parcels = Parcels(tasks.sketch_schema(pa.int64(), plan.bands.bands), 2)
+    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=parcels)
     assert [row["misses"] for row in frame.coalesce(1).mapInArrow(task, "misses long").collect()] == [0]
 
 
 def cache_misses(batches, making, parcels):
     """Sketch the batches, and count the kernels without cached machine code."""
-    list(tasks.sketched(batches, making, False, False, parcels))
+    list(tasks.sketched(batches, making, None, (), parcels))
     yield pa.record_batch({"misses": [sum(sketch_rows.stats.cache_misses.values())]})
 
 

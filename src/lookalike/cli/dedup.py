@@ -85,12 +85,12 @@ def dedup(
     given.need(("least", "case"), "--unit")
     if mark and drop_all:
         raise UsageError("--drop-all cannot be used with --mark; clusters --rows shows which documents are alone.")
+    choice: dict[str, Any] = {"keep": keep, "copies": cut.copies, "drop_all": drop_all}
     if uses_spark(options, removed):
         from lookalike.cli.on_spark import dedup_on_spark
 
         check_apart_from_out(removed, options)
-        given.refuse(("copies", "drop_all"), "--engine spark")
-        dedup_on_spark(inputs, options, given, keep, removed, columns)
+        dedup_on_spark(inputs, options, given, choice, removed, columns)
         return
     index = only_index(against) if against and (update or any(map(is_index, against))) else None
     read = inputs if index is not None else [*inputs, *(against or ())]
@@ -103,7 +103,6 @@ def dedup(
     elif update:
         raise UsageError("--update needs an index: name it with --against.")
     else:
-        choice: dict[str, Any] = {"keep": keep, "copies": cut.copies, "drop_all": drop_all}
         dedup_locally(inputs, options, choice, removed, columns, mark, against)
 
 

@@ -20,12 +20,13 @@ from lookalike.cli.app import GivenOptions
 from lookalike.cli.documents import search_settings
 from lookalike.cli.options import CollectionOptions, ColumnOptions
 from lookalike.cli.progress import TerminalRun
+from lookalike.cli.stats import record, record_inputs_at, record_outputs, record_run
 from lookalike.cli.summary import time_line
 from lookalike.core.errors import DataError, LookalikeError, UsageError, choice, one_column
 from lookalike.core.wording import counted, verified
 from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
-from lookalike.spark.frames import staged
+from lookalike.spark.frames import shuffled, staged
 from lookalike.spark.items import SparkSettings, check_supported, columns_of
 
 from py4j.protocol import Py4JError, Py4JJavaError  # isort: skip
@@ -35,7 +36,7 @@ from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
     "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
-    "workdir", "against", "update", "excel_safe", "mark", "rows", "stats", "dry_run", "within", "across", "weights",
+    "workdir", "against", "update", "excel_safe", "mark", "rows", "dry_run", "within", "across", "weights",
     "drop_common", "shard",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
@@ -52,7 +53,7 @@ def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOp
     with failing():
         found = spark.find_pairs(read(cluster, inputs, options.reading.columns), **cluster.settings, **limit)
         count = write(cluster, found, out, "verify and write")
-    print_summary(cluster, f"found: {counted(count, 'similar pair')}{verified(count)}")
+    print_summary(cluster, f"found: {counted(count, 'similar pair')}{verified(count)}", count, out)
 
 
 def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions) -> None:
@@ -62,29 +63,28 @@ def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: Give
     with failing():
         found = spark.find_clusters(read(cluster, inputs, options.reading.columns), **cluster.settings)
         count = write(cluster, found, out, "write")
-    print_summary(cluster, f"found: {counted(count, 'document')} in clusters")
+    print_summary(cluster, f"found: {counted(count, 'document')} in clusters", count, out)
 
 
 def dedup_on_spark(
     inputs: list[str],
     options: CollectionOptions,
     given: GivenOptions,
-    keep: str,
+    choice: dict[str, Any],
     removed: str | None,
     columns: str | None,
 ) -> None:
-    """Write the kept rows, and the removed documents to `removed`."""
+    """Write the kept rows, and the removed documents to `removed`; `choice` says which to keep."""
     out = options.output.out
-    if "," in keep or keep.endswith((":min", ":max")):
-        raise UsageError(f"--keep must be one rule or one column for --engine spark; got {keep!r}.")
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
         frame = read(cluster, inputs, options.reading.columns)
         names = columns_to_write(cluster, frame, columns)
-        found = spark.dedup(frame, keep=keep, **cluster.settings)
+        found = spark.dedup(frame, **choice, **cluster.settings)
         dropped = found.dropped.count() if removed is None else write(cluster, found.dropped, removed, "write")
         kept = write(cluster, found.kept.select(names), out, "write")
-    print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, each similar to one of the {kept:,} kept")
+    why = "which are similar to others" if choice["drop_all"] else f"each similar to one of the {kept:,} kept"
+    print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, {why}", dropped, out, removed)
 
 
 def columns_to_write(cluster: "SparkCluster", frame: DataFrame, columns: str | None) -> list[str]:
@@ -109,6 +109,7 @@ class SparkCluster:
 def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -> SparkCluster:
     """Start a session, after raising an error for anything that Spark does not support."""
     run = TerminalRun(**vars(options.running))
+    record_run(run)
     settings, columns = search_settings(options, run), options.reading.columns
     settings = {name: value for name, value in settings.items() if name not in UNSUPPORTED}
     settings |= {name: getattr(columns, name) for name in ("text", "id") if getattr(columns, name) is not None}
@@ -128,6 +129,7 @@ def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -
 
 def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> DataFrame:
     """Return the rows of the inputs as a data frame."""
+    record_inputs_at(inputs)
     kinds = {columns.format or inferred_format(path) for path in inputs}
     if len(kinds) > 1:
         raise UsageError(f"the inputs must have one format for --engine spark; got {', '.join(sorted(kinds))}.")
@@ -182,8 +184,11 @@ def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int
     return int(rows.get["count"])
 
 
-def print_summary(cluster: SparkCluster, found: str) -> None:
-    """Print what was found, and the time it took."""
+def print_summary(cluster: SparkCluster, found: str, rows: int, *outputs: str | None) -> None:
+    """Print what was found, and the time it took; record both."""
+    counts = {**cluster.run.counts, "rows": rows}
+    record(counts=counts, shuffled=shuffled(cluster.session))
+    record_outputs(*(path for path in outputs if path is not None and Path(path).exists()))
     cluster.run.say(found)
     cluster.run.say(time_line(cluster.run))
 

@@ -150,6 +150,12 @@ def record_inputs(parts: "Iterable[Part]") -> None:
                 _record.content.append(part.content)
 
 
+def record_inputs_at(paths: Iterable[str]) -> None:
+    """Record the files or folders that another engine reads, if they are on this machine."""
+    if _record is not None:
+        _record.inputs.extend(file for path in paths if Path(path).exists() for file in files_in(Path(path)))
+
+
 def record_outputs(*paths: str | None) -> None:
     """Record the files that are written; None stands for no file."""
     if _record is not None:

@@ -37,6 +37,7 @@ class Run:
     def __init__(self, threads: int | None = None):
         self.threads = cores() if threads is None else whole("threads", threads)
         self.seconds: dict[str, float] = {}
+        self.counts: dict[str, int] = {}  # of a job whose result cannot hold them, such as a data frame of Spark
         self._pools: list[ThreadPoolExecutor] = []  # at most one; copies of the run share it
 
     @contextmanager

@@ -35,17 +35,23 @@ def reach(items: int) -> int:
     return patience(items) // 4
 
 
-def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: Storage) -> tuple[np.ndarray, int]:
-    """Return the first member of each item's component, and how many items were crowded."""
+def components(
+    buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: Storage, total: int | None = None
+) -> tuple[np.ndarray, int]:
+    """Return the first member of each item's component, and how many items were crowded.
+
+    If these are only some of the items of a search, `total` says how many there are.
+    """
+    items = len(sets) if total is None else total
 
     def join() -> Arrays:
         parent = np.arange(len(sets))
         unlike, cut = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.bool_)
-        far = reach(len(sets))
+        far = reach(items)
 
         def connect(part: BucketRun) -> tuple[np.ndarray, np.ndarray]:
             band, start, stop = part
-            limits = (far, patience(len(sets)), unlike, cut)
+            limits = (far, patience(items), unlike, cut)
             pairs: tuple[np.ndarray, np.ndarray] = similar_in_buckets(
                 start, stop, buckets.bucket(band, start), *buckets.bands[band], *limits,
                 *sets.arrays, p, q, parent,
@@ -53,11 +59,11 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
             return pairs
 
         with run.stage("join", len(buckets.bands)) as tick:
-            for band, (indptr, items) in enumerate(buckets.bands):  # an item is in one bucket of a band
+            for band, (indptr, inside) in enumerate(buckets.bands):  # an item is in one bucket of a band
                 for left, right in list(run.map(connect, buckets.parts(band, PAIRS))):
                     join_pairs(left, right, parent)
                 if np.diff(indptr).max(initial=0) > far:
-                    mark_apart(indptr, items, far, parent, cut)
+                    mark_apart(indptr, inside, far, parent, cut)
                 tick(1)
         return roots(parent), np.array([np.count_nonzero(cut)])
 
@@ -66,28 +72,38 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
 
 
 def keep_stars(
-    buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run, storage: Storage
+    buckets: Buckets,
+    sets: Sets,
+    order: np.ndarray,
+    p: int,
+    q: int,
+    run: Run,
+    storage: Storage,
+    later: np.ndarray | None = None,
+    total: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Keep items, in `order`, that are not similar to one kept before: (centre, shared, crowded).
 
     A removed item's centre is the kept item it is similar to, and `shared` counts their common
     elements; a kept item is its own centre. `crowded` counts items that were not fully compared.
+    Items `later` are only compared with those kept in `order`. `total`: see `components`.
     """
+    count = len(sets) if total is None else total
 
     def keep() -> Arrays:
         sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
-        total = int(sizes.sum())
-        items = storage.empty("stars.items", total, np.int64)
+        places = int(sizes.sum())
+        items = storage.empty("stars.items", places, np.int64)
         np.concatenate([items for _, items in buckets.bands], out=items)
-        of_item = storage.empty("stars.buckets", total, np.int64)
+        of_item = storage.empty("stars.buckets", places, np.int64)
         at = buckets_of(np.concatenate(([0], np.cumsum(sizes))), items, len(sets), of_item)
-        rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
+        rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(count)))))
         kept = storage.empty("stars.kept", int(rooms[-1]), np.int64)
         held = np.zeros(len(sizes), np.int64)
         fresh, unlike = np.zeros(len(sets), np.bool_), np.zeros(len(sets), np.int64)
         centre = np.arange(len(sets))
         shared = sets.totals.copy()
-        limits = (fresh, unlike, patience(len(sets)))
+        limits = (fresh, unlike, patience(count))
         state = (at, of_item, rooms, kept, held, *limits, *sets.arrays, p, q, centre, shared)
         crowded = 0
         with run.stage("keep", len(order)) as tick:
@@ -99,6 +115,8 @@ def keep_stars(
                     pass
                 crowded += stars(items, *state)
                 tick(len(items))
+            if later is not None:
+                run.each(lambda part: look_at_kept(part, *state), np.split(later, range(TASK, len(later), TASK)))
         return centre, shared, np.array([crowded])
 
     centre, shared, crowded = storage.made("stars", keep)

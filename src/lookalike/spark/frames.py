@@ -1,109 +1,125 @@
-"""Run the stages on data frames: Spark shuffles, and `tasks` does the work between shuffles.
+"""Group the identical items of data frames: Spark shuffles, and `tasks` works between shuffles.
 
-    items       id, content           of the user's data frame
-    groups      item, head, keys      items under the first identical one, which has the band keys
-    candidates  a, b, band            heads that share a bucket, once, with the first shared band
-    similar     a, b, band, similarity
+    items       id, content, ranks...     of the user's data frame
+    groups      item, head, number, weight, keys, in parcels: identical items under the first of them
+    copies      item, head                the items that are not their own heads
 
-An item is its id. If other items than the first are to be kept, it is a struct of (last, rank, id)
-instead, so that items to be kept come first in order.
+An item is its id. If other items than the first are to be kept, or there are two data frames, it is
+a struct of ranks and the id instead, whose fields decide the order. In the steps that follow, a head
+is a number of 8 bytes.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, reduce
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lookalike.core import errors
-from lookalike.core.errors import LookalikeError, TooManyPairs, parameter, remedy
+from lookalike.core.errors import LookalikeError, remedy
 from lookalike.core.run import Run
 from lookalike.spark import tasks
-from lookalike.spark.buckets import dealt_keys, dealt_rows, units
 from lookalike.spark.graphs import written_down
 from lookalike.spark.making import Making
 from lookalike.spark.parcels import Parcels
 
 AT_A_PLACE = 500_000  # rows that a task works on at a time
-PAIRS = 200_000  # pairs that one task lists, at least
-BROADCAST = 500_000  # up to this many, candidates go to all executors, to avoid a shuffle of documents
+BROADCAST = 2_000_000  # up to this many, members go to all executors, to avoid a shuffle of documents
+SENT = "place long, parcel binary"
+PREFIX = "lookalike: "  # of what Spark shows as the description of a job
 
 
-class Candidates(NamedTuple):
-    """Pairs of items to compare, and the items not paired with all others of their bucket."""
+@dataclass(frozen=True)
+class Ranks:
+    """The columns that come before the id in the order of items."""
 
-    pairs: DataFrame  # a, b, band
-    crowded: DataFrame  # item
+    descending: tuple[bool, ...] = ()  # of each
+    longest: str | None = None  # the one that is the length
 
 
 class Frames:
-    """The stages for one collection."""
+    """The stages for one collection, or for two that are matched, whose items have a `side`."""
 
-    def __init__(self, items: DataFrame, making: Making, count: int, rows: bool, run: Run):
-        self.items, self.making, self.count, self.rows = items, making, count, rows
-        self.stage = staged(run, items.sparkSession)
-        self.ranked = "rank" in items.columns
-        item = F.struct("last", "rank", "id") if self.ranked else F.col("id")
-        empty = items.select(item.alias("item")).limit(0)
-        self.kind, self.item = type_of(empty, "item"), empty.toArrow().schema.field("item").type
-        self.parcels = Parcels(tasks.group_schema(self.item), 1)
+    def __init__(
+        self, items: DataFrame, making: Making, count: int, run: Run, ranks: Ranks = Ranks(), rows: bool = False
+    ):
+        self.items, self.making, self.count, self.ranks, self.rows = items, making, count, ranks, rows
+        self.stage, self.run = staged(run, items.sparkSession), run
+        run.counts["items"] = count
+        names = [name for name in items.columns if name not in ("id", "content")]
+        self.item = F.struct(*names, "id") if names else F.col("id")
+        empty = items.select(self.item.alias("item")).limit(0)
+        self.kind, self.type = type_of(empty, "item"), nullable(empty.toArrow().schema.field("item").type)
+        assert making.plan.bands is not None
+        self.bands = making.plan.bands.bands
+        self.parcels = Parcels(tasks.group_schema(self.type, self.bands))
 
-    def groups(self, longest: bool = False) -> DataFrame:
-        """Sketch all items and group identical ones; with `longest`, rank them by length."""
+    # --- identical items ---
+
+    @cached_property
+    def groups(self) -> DataFrame:
+        """Sketch all items and group identical ones."""
         with self.stage("read and sketch"):
-            return written_down(self._by_rows() if self.rows else self._by_columns(longest))
+            return written_down(self._by_rows() if self.rows else self._by_columns())
 
-    def _by_columns(self, longest: bool) -> DataFrame:
+    def _by_columns(self) -> DataFrame:
         """Group whole documents or lists."""
-        hashes = {"content0": pa.int64(), "content1": pa.int64(), "keys": pa.list_(pa.int64())}
-        parcels = Parcels(pa.schema({"item": self.item, **hashes}), places(self.items, self.count))
-        task = partial(tasks.sketched, making=self.making, ranked=self.ranked, longest=longest, parcels=parcels)
+        parcels = Parcels(tasks.sketch_schema(self.type, self.bands), places(self.items, self.count))
+        order: dict[str, Any] = {"descending": self.ranks.descending, "parcels": parcels}
+        task = partial(tasks.sketched, making=self.making, longest=self.ranks.longest, **order)
         return sent(self.items.mapInArrow(task, SENT)).mapInArrow(
-            partial(tasks.grouped, parcels=parcels), "parcel binary"
+            partial(tasks.grouped, bands=self.bands, **order), "parcel binary"
         )
 
     def _by_rows(self) -> DataFrame:
         """Sketch rows of (set, element); no task has a whole set, so identical ones stay apart."""
-        task = partial(tasks.partial_minima, making=self.making)
-        found = self.items.select("id", "content").mapInArrow(task, f"id {self.kind}, signature array<long>")
-        ordered = found.repartition("id").sortWithinPartitions("id")
-        return ordered.mapInArrow(partial(tasks.least_minima, making=self.making), "parcel binary")
+        assert self.making.plan.bands is not None
+        schema = tasks.minima_schema(self.type, self.making.plan.bands.hashes)
+        given: dict[str, Any] = {"making": self.making, "parcels": Parcels(schema, places(self.items, self.count))}
+        found = self.items.select("id", "content").mapInArrow(partial(tasks.partial_minima, **given), SENT)
+        return sent(found).mapInArrow(partial(tasks.least_minima, **given), "parcel binary")
 
-    def copies(self, groups: DataFrame) -> DataFrame:
+    @cached_property
+    def copies(self) -> DataFrame:
         """Return (item, head) of the items that are not their own heads."""
         task = partial(tasks.copies, groups=self.parcels)
-        return written_down(groups.mapInArrow(task, f"item {self.kind}, head {self.kind}"))
+        with self.stage("copies"):
+            found = written_down(self.groups.mapInArrow(task, f"item {self.kind}, head {self.kind}, hot boolean"))
+        cold, hot = found.where("not hot").drop("hot"), found.where("hot").drop("hot")
+        if not hot.head(1):
+            return cold
+        heads = cold.select(F.col("item").alias("head"), F.col("head").alias("first"))
+        final = hot.join(heads, "head", "left").select("item", F.coalesce("first", "head").alias("head"))
+        return written_down(cold.unionByName(final))
 
-    def candidates(self, groups: DataFrame, every: bool, limit: int | None = None) -> Candidates:
-        """Pair the heads to compare; raise an error for more than `limit` pairs over all bands."""
-        assert self.making.plan.bands is not None
-        rows = self.count * self.making.plan.bands.bands
-        parcels = Parcels(pa.schema({"key": pa.int64(), "item": self.item}), places(groups, rows))
-        task = partial(dealt_keys, groups=self.parcels, keys=parcels, every=every)
-        return pairs_of_keys(groups.mapInArrow(task, SENT), parcels, self.kind, every, limit, self.stage)
+    def order(self) -> list[Column]:
+        """Return the columns by which to sort rows with an `item` as `in_order` sorts items."""
+        if not isinstance(self.type, pa.StructType):
+            return [F.col("item")]
+        columns = []
+        fields = list(self.type)
+        falling = [*self.ranks.descending, *[False] * (len(fields) - len(self.ranks.descending))]
+        for field, down in zip(fields, falling, strict=True):
+            value = F.col(f"item.{field.name}")
+            if pa.types.is_floating(field.type):
+                columns.append(F.coalesce(F.isnan(value), F.lit(False)))
+            columns += [value.isNull(), value.desc() if down else value.asc()]
+        return columns
 
-    def among(self, groups: DataFrame, items: DataFrame) -> DataFrame:
-        """Return the candidate pairs among some of the heads, given as `item`."""
-        heads = groups.mapInArrow(partial(tasks.heads, groups=self.parcels), f"item {self.kind}, keys array<long>")
-        some = heads.join(items, "item", "left_semi").select(F.explode("keys").alias("key"), "item")
-        return pairs_of_rows(some, self.count, False, self.stage).pairs
+    def to_all(self, frame: DataFrame, count: int) -> DataFrame:
+        """Return a frame of so many rows that is sent to all executors, if they are few."""
+        return F.broadcast(frame) if count <= BROADCAST else frame
 
-    def similar(self, pairs: DataFrame) -> DataFrame:
-        """Return the candidate pairs that are similar; their contents are read again."""
-        contents = self.items.select("id", "content")
-        if self.rows:
-            ids = [pairs.select(F.col(name).alias("id")) for name in ("a", "b")]
-            wanted = contents.join(ids[0].union(ids[1]), "id", "left_semi")
-            contents = wanted.groupBy("id").agg(F.collect_set("content").alias("content"))
-        return similar(pairs, contents, contents, self.making, self.ranked)
-
-
-SENT = "place int, parcel binary"
+    @cached_property
+    def contents(self) -> DataFrame:
+        """Return (item, content) of all items; they are read again."""
+        return self.items.select(self.item.alias("item"), "content")
 
 
 def sent(parcels: DataFrame) -> DataFrame:
@@ -134,7 +150,7 @@ def staged(run: Run, session: SparkSession) -> Stage:
     @contextmanager
     def stage(name: str) -> Iterator[None]:
         if describe is not None:
-            describe(f"lookalike: {name}")
+            describe(f"{PREFIX}{name}")
         try:
             with run.stage(name), own_errors():
                 yield
@@ -145,80 +161,39 @@ def staged(run: Run, session: SparkSession) -> Stage:
     return stage
 
 
+def shuffled(session: SparkSession) -> dict[str, int]:
+    """Return the bytes that each stage has shuffled so far; none if Spark does not say it."""
+    found: dict[str, int] = {}
+    try:
+        java, gateway = session.sparkContext._jsc.sc(), session.sparkContext._gateway
+    except PySparkException:  # Spark Connect has no context
+        return found
+    assert gateway is not None
+    nothing = gateway.new_array(gateway.jvm.double, 0)
+    stages = java.statusStore().stageList(None, False, False, nothing, gateway.jvm.java.util.ArrayList())
+    for at in range(stages.size()):
+        stage = stages.apply(at)
+        name = stage.description().get() if stage.description().isDefined() else ""
+        if name.startswith(PREFIX):
+            name = name.removeprefix(PREFIX)
+            found[name] = found.get(name, 0) + int(stage.shuffleWriteBytes())
+    return found
+
+
 def find_groups() -> str:
     """Return what to do instead of listing pairs."""
     groups = remedy("find_clusters or dedup", "`lookalike clusters` or `lookalike dedup`")
     return f"use {groups}, which have no such limit"
 
 
-def pairs_of_keys(
-    keys: DataFrame, parcels: Parcels, kind: str, every: bool, limit: int | None, stage: Stage
-) -> Candidates:
-    """Turn parcels of (key, item) into pairs (a, b, band) that share a key, a before b, each once.
-
-    First gather the items of each bucket into lists to compare, none too long for one task; then
-    distribute the lists evenly and list their pairs.
-    """
-    task = partial(units, parcels=parcels, every=every)
-    made = f"band int, crowded boolean, lefts array<{kind}>, rights array<{kind}>"
-    with stage("buckets"):
-        found = written_down(sent(keys).mapInArrow(task, made))
-        size = F.size("lefts").cast("long")
-        pairs = F.when(F.col("rights").isNull(), size * (size - 1) / 2).otherwise(size * F.size("rights"))
-        row = found.agg(F.sum(pairs)).first()
-    total = int(row[0] or 0) if row else 0
-    if limit is not None and total > limit:
-        raise TooManyPairs(
-            f"{total:,} candidate pairs, counted per band, more than {parameter('max_pairs')} = {limit:,}: "
-            f"choose a stricter threshold, raise {parameter('max_pairs')}, or {find_groups()}."
-        )
-    dealt = found.repartition(min(partitions(keys), 1 + total // PAIRS))
-    dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")
-    after = F.slice("lefts", F.col("place") + 2, F.size("lefts"))
-    spread = dealt.select("band", "a", F.explode(F.coalesce("rights", after)).alias("b"))
-    crowded = found.where("crowded").select(F.explode(F.concat("lefts", F.coalesce("rights", F.array()))).alias("item"))
-    with stage("pairs"):
-        listed = written_down(spread.repartition("b").groupBy("a", "b").agg(F.min("band").alias("band")))
-    return Candidates(listed, crowded)
-
-
-def pairs_of_rows(keys: DataFrame, count: int, every: bool, stage: Stage) -> Candidates:
-    """Turn rows of (key, item) into pairs, as `pairs_of_keys` does for parcels."""
-    item = keys.limit(0).toArrow().schema.field("item").type
-    parcels = Parcels(pa.schema({"key": pa.int64(), "item": item}), places(keys, count))
-    dealt = keys.mapInArrow(partial(dealt_rows, keys=parcels, every=every), SENT)
-    return pairs_of_keys(dealt, parcels, type_of(keys, "item"), every, None, stage)
-
-
-def similar(
-    candidates: DataFrame, left: DataFrame, right: DataFrame, making: Making, ranked: bool = False
-) -> DataFrame:
-    """Return the similar pairs of (a, b, band) with their similarity, given items as (id, content).
-
-    Each pair is joined with the contents of its two items, one row each, which then come together.
-    """
-    sides = [("a", left), ("b", right)]
-    few = candidates.count() <= BROADCAST
-    parts = []
-    for at, (name, _) in enumerate(sides):
-        item = F.col(f"{name}.id" if ranked else name)
-        parts.append(candidates.select(item.alias("id"), "a", "b", "band", F.lit(at).alias("side")))
-    if left is right:  # read it only once
-        sides, parts = sides[:1], [parts[0].unionByName(parts[1])]
-    found = [
-        contents.join(F.broadcast(part) if few else part, "id").select("a", "b", "band", "side", "content")
-        for (_, contents), part in zip(sides, parts, strict=True)
-    ]
-    both = reduce(DataFrame.unionByName, found).repartition("a", "b").sortWithinPartitions("a", "b", "side")
-    kinds = [type_of(candidates, name) for name in ("a", "b")]
-    made = f"a {kinds[0]}, b {kinds[1]}, band int, similarity double"
-    columns = both.select("a", "b", "side", "band", "content")
-    return columns.mapInArrow(partial(tasks.verified, making=making), made)
-
-
 def type_of(frame: DataFrame, column: str) -> str:
     """Return the type of a column as written in a schema."""
     return frame.schema[column].dataType.simpleString()
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """Return the type of items with fields that can be null, as those of a missing item are."""
+    return pa.struct([(field.name, field.type) for field in kind]) if pa.types.is_struct(kind) else kind
 
 
 @contextmanager

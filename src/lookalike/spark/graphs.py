@@ -1,19 +1,17 @@
-"""Turn pairs into connected components, or into items to drop, by rounds of shuffles.
+"""Turn pairs into connected components, by rounds of shuffles if they are many.
 
 Pairs are the columns `a` and `b` of a data frame. The result of each round is checkpointed, so that
 the next round does not repeat the earlier ones.
 """
-
-from functools import reduce
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
-from lookalike.spark.tasks import dropped, firsts
+from lookalike.spark.tasks import firsts
 
-FINISH = 1_000_000  # when this few pairs are left, one task decides about them in order
+FINISH = 5_000_000  # this few pairs are joined by one task
 
 
 def written_down(frame: DataFrame) -> DataFrame:
@@ -31,15 +29,15 @@ def has_checkpoints(session: SparkSession) -> bool:
         return session.conf.get("spark.checkpoint.dir", None) is not None
 
 
-def components(pairs: DataFrame) -> DataFrame:
+def components(pairs: DataFrame, count: int) -> DataFrame:
     """Return (item, first) for each item that is not the first of its connected component.
 
     Large-star and small-star alternate (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014):
     each item's larger neighbours are linked to its least neighbour, then its smaller ones, until
     nothing changes. The number of rounds grows about as the logarithm of the number of items. No
-    item's neighbours are ever gathered in one place. If there are few pairs, one task joins them.
+    item's neighbours are ever gathered in one place. If `count`, of pairs, is small, one task joins them.
     """
-    if pairs.count() <= FINISH:
+    if count <= FINISH:
         kind = pairs.schema["a"].dataType.simpleString()
         return written_down(pairs.coalesce(1).mapInArrow(firsts, f"item {kind}, first {kind}"))
     edges = pairs.select(F.greatest("a", "b").alias("u"), F.least("a", "b").alias("v")).distinct()
@@ -65,27 +63,3 @@ def small_star(edges: DataFrame) -> DataFrame:
     least = edges.groupBy("u").agg(F.min("v").alias("least"))
     smaller = edges.join(least, "u").where("v != least").select(F.col("v").alias("u"), F.col("least").alias("v"))
     return smaller.unionByName(least.withColumnRenamed("least", "v")).distinct()
-
-
-def to_drop(pairs: DataFrame) -> DataFrame:
-    """Return the items, as `item`, that are similar to an earlier kept one; `a` comes before `b`.
-
-    Each round keeps the items that no earlier item is similar to, and drops those similar to them.
-    When few pairs are left, one task goes through them in order, as a long chain takes many rounds.
-    """
-    item = pairs.schema["b"].dataType.simpleString()
-    undecided = pairs.select("a", "b")
-    gone = []
-    while undecided.count() > FINISH:
-        kept = undecided.select(F.col("a").alias("item")).distinct()
-        kept = kept.join(undecided, kept["item"] == undecided["b"], "left_anti")
-        found = undecided.join(kept, undecided["a"] == kept["item"], "left_semi")
-        gone.append(written_down(found.select(F.col("b").alias("item")).distinct()))
-        undecided = written_down(without(without(undecided, "a", gone[-1]), "b", gone[-1]))
-    rest = undecided.coalesce(1).sortWithinPartitions("b").mapInArrow(dropped, f"item {item}")
-    return reduce(DataFrame.unionByName, gone, rest)
-
-
-def without(frame: DataFrame, column: str, items: DataFrame) -> DataFrame:
-    """Return the rows whose column holds none of the items."""
-    return frame.join(items, frame[column] == items["item"], "left_anti")

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DataType,
     DateType,
     IntegralType,
@@ -35,9 +36,10 @@ from lookalike.io.documents import HEAD, TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
+from lookalike.search.keeping import Keeping
 from lookalike.search.plan import Plan, fit, make_plan
 from lookalike.search.sampling import sample_rows
-from lookalike.spark.frames import Frames, staged
+from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
 
@@ -71,9 +73,9 @@ def check_supported(measure: str, recall: float) -> None:
 
 
 class FrameItems:
-    """The items of a data frame, with checked settings and a plan."""
+    """The items of a data frame, with checked settings; a plan is made if they are not one of two sides."""
 
-    def __init__(self, df: DataFrame, settings: SparkSettings, keep: str = "lowest-id"):
+    def __init__(self, df: DataFrame, settings: SparkSettings, keep: Any = "lowest-id", alone: bool = True):
         self.df, self.settings = df, settings
         self.run = settings.run or Run()
         self.by_rows = settings.rows is not None
@@ -81,17 +83,17 @@ class FrameItems:
         self.lists = self.by_rows or isinstance(type_of(df, self.text, "the text"), ArrayType)
         self._check_types()
         self.shingles = self._shingles()
-        columns = [quoted(self.id).alias("id"), quoted(self.text).alias("content"), *self._order(keep)]
-        self.frame = df.select(*columns)
-        self.plan = self._plan()
-        for line in self.plan.lines():
-            self.run.say(line)
+        ranks, self.ranks = self._order(keep)
+        self.frame = df.select(quoted(self.id).alias("id"), quoted(self.text).alias("content"), *ranks)
+        if alone:
+            self.plan, self.count = plan_for([self])
 
     def frames(self) -> Frames:
         """Return the stages for these items."""
-        return Frames(self.frame, self._making(self.plan), self.count, self.by_rows, self.run)
+        return Frames(self.frame, self.making(self.plan), self.count, self.run, self.ranks, self.by_rows)
 
-    def _making(self, plan: Plan) -> Making:
+    def making(self, plan: Plan) -> Making:
+        """Return how the items become sets."""
         return OfLists(plan) if self.lists else OfTexts(plan, self.shingles)
 
     # --- columns ---
@@ -113,76 +115,51 @@ class FrameItems:
         measure = self.settings.measure if known is None else known.measure
         return replace(shingles, bag=True) if SHORT.get(measure, measure) == "bag_jaccard" else shingles
 
-    def _order(self, keep: str) -> list[Column]:
-        """Return the columns (last, rank) that put the items to keep first, or none to use the id.
+    def _order(self, keep: Any) -> tuple[list[Column], Ranks]:
+        """Return the columns that put the items to keep first, before the id, and how to sort by them."""
+        keeping = Keeping.of(keep)
+        if not keeping.rules:
+            raise UsageError(f"keep must be rules or columns on Spark, not values; got {type(keep).__name__}.")
+        columns: list[Column] = []
+        descending: list[bool] = []
+        longest = None
+        for at, rule in enumerate(keeping.rules):
+            if rule.name == "lowest-id":
+                break
+            if rule.name == "first":
+                why = f"{argument('keep', 'first')} needs the order of rows, which Spark does not know"
+                raise UsageError(
+                    f"{why}; {argument('keep', 'lowest-id')} keeps the same rows on Spark and on one machine."
+                )
+            if self.by_rows:
+                raise UsageError(f"keep must be 'lowest-id' for rows of sets and elements; got {keep!r}.")
+            name = f"rank{at}"
+            if rule.name == "longest":
+                longest = name
+                columns.append(F.lit(0).cast("long").alias(name))
+            else:
+                columns.append(self._sortable(rule.name).alias(name))
+            descending.append(rule.greatest)
+        return columns, Ranks(tuple(descending), longest)
 
-        Items without a value come last. For "longest", the rank is filled in later.
-        """
-        if keep == "lowest-id":
-            return []
-        if keep == "first":
-            rule = f"{argument('keep', 'first')} needs the order of rows, which Spark does not know"
-            raise UsageError(
-                f"{rule}; {argument('keep', 'lowest-id')} keeps the same rows on Spark and on one machine."
-            )
-        if self.by_rows:
-            raise UsageError(f"keep must be 'lowest-id' for rows of sets and elements; got {keep!r}.")
-        if keep == "longest":
-            return [F.lit(False).alias("last"), F.lit(0).cast("long").alias("rank")]
-        kind = type_of(self.df, keep, "keep, which is 'lowest-id', 'longest' or a column")
-        value = quoted(keep)
-        if isinstance(kind, IntegralType):
-            rank = F.bitwise_not(value.cast("long"))  # unlike negation, this cannot overflow
-        elif isinstance(kind, NumericType):
-            rank = -value
-        elif isinstance(kind, DateType | TimestampType):
-            rank = -F.unix_micros(value.cast("timestamp"))
-        elif isinstance(kind, TimestampNTZType):
-            minutes = (F.unix_date(value.cast("date")).cast("long") * 24 + F.hour(value)) * 60 + F.minute(value)
-            rank = -(minutes * 60_000_000 + (F.extract(F.lit("SECOND"), value) * 1_000_000).cast("long"))
-        else:
+    def _sortable(self, name: str) -> Column:
+        """Return a column as values to sort by; strings become numbers if all of them are, as in CSV."""
+        kind, value = type_of(self.df, name, "keep, which is 'lowest-id', 'longest' or a column"), quoted(name)
+        if isinstance(kind, BooleanType):
+            return value.cast("byte")
+        if isinstance(kind, StringType):
+            filled = F.when(value != "", value)
+            number = filled.try_cast("double")
+            wrong = self.df.where(filled.isNotNull() & number.isNull()).limit(1)
+            return value if wrong.head(1) else number
+        if not isinstance(kind, NumericType | DateType | TimestampType | TimestampNTZType):
             holds = kind.simpleString()
-            raise DataError(f"column {keep!r} must hold numbers or dates to keep the greatest; it holds {holds}.")
-        return [value.isNull().alias("last"), F.coalesce(rank, F.lit(0)).alias("rank")]
+            raise DataError(f"column {name!r} must hold numbers, dates or texts to sort by; it holds {holds}.")
+        return value
 
     # --- plan ---
 
-    def _plan(self) -> Plan:
-        """Return the plan that was given, or make one from a sample."""
-        what = "sets" if self.lists else str(self.shingles)
-        given, settings = self.settings.plan, self.settings
-        if given is not None:
-            twice = settings.given("threshold", "measure", "recall", "sketch", "seed")
-            if twice:
-                raise UsageError(f"{twice} is already in the plan; give only one of the two.")
-            if given.bands is None:
-                raise UsageError("plan must have bands, since Spark supports only method 'lsh'.")
-            if given.what != what:
-                raise UsageError(f"plan must be for {what}; it is for {given.what}.")
-            self._check_rows(given)
-            self.count = self._count()
-            return given
-        check_supported(settings.measure, settings.recall)
-        made = make_plan(
-            threshold=settings.threshold,
-            measure=settings.measure,
-            method="lsh",
-            seed=whole("seed", settings.seed, least=0, most=LARGEST_SEED),
-            what=what,
-            recall=settings.recall,
-            sketch=settings.sketch,
-            advice="Raise the threshold or lower the recall.",
-        )
-        self._check_rows(made)
-        with staged(self.run, self.df.sparkSession)("plan"):
-            self.count = self._count()
-            return fit(made, self._sample(self._making(made)), self.count)
-
-    def _check_rows(self, made: Plan) -> None:
-        if self.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
-            raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
-
-    def _count(self) -> int:
+    def counted(self) -> int:
         """Return the number of items."""
         if not self.by_rows:
             return count_ids(self.frame, self.id)
@@ -193,7 +170,7 @@ class FrameItems:
             raise DataError(f"{self.id!r} or {self.text!r} is null in some rows: drop such rows first, as with dropna.")
         return int(count)
 
-    def _sample(self, making: Making) -> Sets:
+    def sample(self, making: Making) -> Sets:
         """Return the sets of a sample of the first items by id."""
         ids = self.frame.select("id")
         last = (ids.distinct() if self.by_rows else ids).orderBy("id").limit(HEAD).agg(F.max("id")).first()
@@ -206,6 +183,53 @@ class FrameItems:
             return sets.take(np.random.default_rng(0).permutation(len(sets)))
         texts = content.cast(pa.large_string())
         return making.sets(texts.take(pa.array(sample_rows(texts))))
+
+
+def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
+    """Return the plan that was given, or make one from a sample, and the number of items."""
+    one = sides[0]
+    given, settings = one.settings.plan, one.settings
+    what = "sets" if one.lists else str(one.shingles)
+    made = given_plan(given, settings, what) if given is not None else new_plan(settings, what)
+    if one.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
+        raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
+    with staged(one.run, one.df.sparkSession)("plan"):
+        count = sum(side.counted() for side in sides)
+        if given is None:
+            sets = Sets.concatenate([side.sample(one.making(made)) for side in sides])
+            made = fit(
+                made, sets.take(np.random.default_rng(0).permutation(len(sets))) if len(sides) > 1 else sets, count
+            )
+    for line in made.lines():
+        one.run.say(line)
+    return made, count
+
+
+def given_plan(given: Plan, settings: SparkSettings, what: str) -> Plan:
+    """Return a plan after raising an error if it does not fit."""
+    twice = settings.given("threshold", "measure", "recall", "sketch", "seed")
+    if twice:
+        raise UsageError(f"{twice} is already in the plan; give only one of the two.")
+    if given.bands is None:
+        raise UsageError("plan must have bands, since Spark supports only method 'lsh'.")
+    if given.what != what:
+        raise UsageError(f"plan must be for {what}; it is for {given.what}.")
+    return given
+
+
+def new_plan(settings: SparkSettings, what: str) -> Plan:
+    """Return a plan without bands yet."""
+    check_supported(settings.measure, settings.recall)
+    return make_plan(
+        threshold=settings.threshold,
+        measure=settings.measure,
+        method="lsh",
+        seed=whole("seed", settings.seed, least=0, most=LARGEST_SEED),
+        what=what,
+        recall=settings.recall,
+        sketch=settings.sketch,
+        advice="Raise the threshold or lower the recall.",
+    )
 
 
 def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:

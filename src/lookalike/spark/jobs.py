@@ -1,21 +1,23 @@
 """Find pairs and clusters of the items of a data frame, and decide which items to keep."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from lookalike.core.errors import TooManyPairs, parameter, whole
+from lookalike.core.errors import UsageError, parameter, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 from lookalike.search.plan import Plan
-from lookalike.spark.frames import BROADCAST, Frames, find_groups
-from lookalike.spark.graphs import components, to_drop, written_down
+from lookalike.spark.frames import BROADCAST, Frames, type_of
+from lookalike.spark.graphs import components, written_down
+from lookalike.spark.groups import Connections
 from lookalike.spark.items import FrameItems, SparkSettings, backticked
+from lookalike.spark.members import members_of
+from lookalike.spark.pairs import similar_pairs
 
 MAX_PAIRS = 10_000_000_000
-ROUNDS = 10  # at most, of comparing the kept items of crowded buckets again
 
 
 class SparkDedup(NamedTuple):
@@ -121,11 +123,7 @@ def find_pairs(
     whole("max_pairs", max_pairs)
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
     frames = FrameItems(df, settings).frames()
-    groups = frames.groups()
-    alike = same_contents(frames.copies(groups), max_pairs)
-    similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs).pairs)
-    found = similar.select(F.col("a").alias("left"), F.col("b").alias("right"), "similarity")
-    return found if alike is None else spread(found, alike)
+    return similar_pairs(frames, max_pairs)
 
 
 def find_clusters(
@@ -170,15 +168,22 @@ def find_clusters(
     >>> la.spark.find_clusters(df, threshold=0.8).orderBy("cluster").show()  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
-    frames = FrameItems(df, settings).frames()
-    groups = frames.groups()
-    copies = frames.copies(groups).select(F.col("head").alias("a"), F.col("item").alias("b"))
-    candidates = frames.candidates(groups, every=False)
-    with frames.stage("verify"):
-        similar = frames.similar(candidates.pairs).select("a", "b")
-        pairs = written_down(similar.unionByName(copies))
+    return clusters(FrameItems(df, settings).frames())
+
+
+def clusters(frames: Frames) -> DataFrame:
+    """Return (cluster, id, size) of the items that are connected with others by similar pairs."""
+    members = members_of(frames)
+    found = members.compare(members.in_twos(), Connections).select("a", "b")
     with frames.stage("join"):
-        others = components(pairs)
+        labels = (
+            components(found, found.count())
+            if members.any_cut
+            else found.select(F.col("a").alias("item"), F.col("b").alias("first"))
+        )
+        heads = labels.select(F.col("item").alias("head"), "first")
+        copies = frames.copies.join(heads, "head", "left").select("item", F.coalesce("first", "head").alias("first"))
+        others = written_down(labels.unionByName(copies))
     sizes = others.groupBy("first").agg((F.count("*") + 1).alias("size"))
     firsts = sizes.select(F.col("first").alias("item"), "first")
     every = others.unionByName(firsts).join(sizes, "first")
@@ -188,7 +193,9 @@ def find_clusters(
 def dedup(
     df: DataFrame,
     *,
-    keep: str = "lowest-id",
+    keep: Any = "lowest-id",
+    copies: int = 1,
+    drop_all: bool = False,
     text: str | None = None,
     id: str = "id",
     rows: tuple[str, str] | None = None,
@@ -208,8 +215,14 @@ def dedup(
     Args:
         df: the data frame with the items.
         keep: which of several similar items to keep: the one with the "lowest-id", the "longest", or
-            the one with the greatest number or date in the column of this name. The rows of a data
-            frame have no order, so there is no first one.
+            rules by columns of numbers, dates or texts, the first of which decides:
+            "score:max,date:min", "score:max,longest", or [("score", "max"), ("date", "min")].
+            Without a direction it is max; items without a value come last. The rows of a data frame
+            have no order, so there is no first one.
+        copies: how many items of each group to keep: the one that stands for the group, and the next
+            ones in the order of `keep`. Each removed item is similar to the first of them.
+        drop_all: whether to remove all items that are similar to another one, and keep only those
+            that are similar to none.
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
@@ -227,113 +240,44 @@ def dedup(
 
     Returns:
         `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)
-        and `similarity`.
+        and `similarity`; with `drop_all`, of `id`, `cluster` (the id of the first item of its
+        cluster) and `copies` (how many it has).
 
     >>> import lookalike as la
     >>> la.spark.dedup(df, threshold=0.8).kept.write.parquet("clean.parquet")  # doctest: +SKIP
     """
+    whole("copies", copies)
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
+    if drop_all:
+        for name, given, usual in (("keep", keep, "lowest-id"), ("copies", copies, 1)):
+            if given != usual:
+                none = f"{parameter('drop_all')}, which keeps none of similar items"
+                raise UsageError(f"{parameter(name)} cannot be used with {none}.")
+        items = FrameItems(df, settings)
+        dropped = written_down(clusters(items.frames()).selectExpr("id", "cluster", "size AS copies"))
+        return SparkDedup(without(df, items, dropped), dropped)
     items = FrameItems(df, settings, keep)
     frames = items.frames()
-    groups = frames.groups(longest=keep == "longest")
-    similar, gone = drop(frames, groups)
-    centres = kept_for(similar, gone).drop("band")
-    copies = frames.copies(groups).select(F.col("item").alias("copy"), "head")
-    copies = copies.join(centres, copies["head"] == centres["item"], "left").select(
-        F.col("copy").alias("item"),
-        F.coalesce("centre", "head").alias("centre"),
-        F.coalesce("similarity", F.lit(1.0)).alias("similarity"),
-    )
-    names = ("item.id", "centre.id") if frames.ranked else ("item", "centre")
-    item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
-    dropped = written_down(centres.unionByName(copies).select(item, centre, "similarity"))
-    kept = df.join(dropped, df[backticked(items.id)] == dropped["id"], "left_anti")
-    return SparkDedup(kept, dropped)
-
-
-def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Return the similar pairs of heads, and the heads to drop.
-
-    In a crowded bucket each item is compared with only a few others. So the items of such buckets
-    that are kept are then compared among themselves. If one of them is dropped, the items that were
-    dropped for it are compared with the item that it was dropped for. Repeat until none is dropped.
-    """
-    candidates = frames.candidates(groups, every=False)
-    crowded = written_down(candidates.crowded.distinct())
-    similar = verified(frames, candidates.pairs)
-    gone = decided(frames, similar)
-    left = crowded.count()
-    for _ in range(ROUNDS if left else 0):
-        still = written_down(crowded.join(gone, "item", "left_anti"))
-        before, left = left, still.count()
-        if left < 2 or left == before:
-            break
-        centres = kept_for(similar, gone)
-        similar = similar.unionByName(verified(frames, not_among(frames.among(groups, still), similar)))
-        moved = kept_for(similar, decided(frames, similar)).join(still, "item", "left_semi")
-        again = centres.select(F.col("item").alias("b"), F.col("centre").alias("by"), "band").join(
-            moved.select(F.col("item").alias("by"), F.col("centre").alias("a")), "by"
+    centres = members_of(frames).stars().select(F.col("a").alias("item"), F.col("b").alias("centre"), "similarity")
+    with frames.stage("copies"):
+        theirs = centres.withColumnRenamed("item", "head")
+        same = frames.copies.join(theirs, "head", "left").select(
+            "item",
+            F.coalesce("centre", "head").alias("centre"),
+            F.coalesce("similarity", F.lit(1.0)).alias("similarity"),
         )
-        similar = similar.unionByName(verified(frames, not_among(again.select("a", "b", "band"), similar)))
-        gone = decided(frames, similar)
-    return similar, gone
+        every = centres.unionByName(same)
+        if copies > 1:
+            place = F.row_number().over(Window.partitionBy("centre").orderBy(*frames.order()))
+            every = every.withColumn("place", place).where(F.col("place") >= copies)
+        names = [name if frames.kind == type_of(frames.items, "id") else f"{name}.id" for name in ("item", "centre")]
+        item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
+        dropped = written_down(every.select(item, centre, "similarity"))
+    return SparkDedup(without(df, items, dropped), dropped)
 
 
-def verified(frames: Frames, pairs: DataFrame) -> DataFrame:
-    """Compare candidate pairs now, and return the similar ones."""
-    with frames.stage("verify"):
-        return written_down(frames.similar(pairs))
-
-
-def decided(frames: Frames, similar: DataFrame) -> DataFrame:
-    """Decide now which items to drop, and return them."""
-    with frames.stage("keep"):
-        return written_down(to_drop(similar))
-
-
-def not_among(pairs: DataFrame, known: DataFrame) -> DataFrame:
-    """Return the pairs that are not among those known."""
-    return written_down(pairs.join(known.select("a", "b"), ["a", "b"], "left_anti").select("a", "b", "band"))
-
-
-def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
-    """Return (item, head) of identical items, heads included, or None if there are none.
-
-    Raise an error if they form more pairs than the limit.
-    """
-    sizes = copies.groupBy("head").agg(F.count("*").cast("double").alias("copies"))
-    found = sizes.agg(F.sum("copies"), F.sum(F.col("copies") * (F.col("copies") + 1) / 2)).first()
-    count, pairs = (int(number or 0) for number in found) if found else (0, 0)
-    if pairs > limit:
-        raise TooManyPairs(
-            f"{pairs:,} pairs of identical items, more than {parameter('max_pairs')} = {limit:,}: "
-            f"raise {parameter('max_pairs')}, or {find_groups()}."
-        )
-    alike = copies.unionByName(sizes.select(F.col("head").alias("item"), "head"))
-    if not count:
-        return None
-    return F.broadcast(alike) if count <= BROADCAST else alike
-
-
-def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:
-    """Expand pairs of heads to pairs of all items, and add the pairs of identical items."""
-    one, other = (
-        alike.select(F.col("head").alias(f"{side}_head"), F.col("item").alias(side)) for side in ("one", "other")
-    )
-    crossed = pairs.join(one, F.col("left") == F.col("one_head"), "left")
-    crossed = crossed.join(other, F.col("right") == F.col("other_head"), "left")
-    both = crossed.select(
-        F.coalesce("one", "left").alias("one"), F.coalesce("other", "right").alias("other"), "similarity"
-    )
-    inside = one.join(other, F.col("one_head") == F.col("other_head")).where("one < other")
-    every = both.unionByName(inside.select("one", "other", F.lit(1.0).alias("similarity")))
-    return every.select(F.least("one", "other").alias("left"), F.greatest("one", "other").alias("right"), "similarity")
-
-
-def kept_for(similar: DataFrame, gone: DataFrame) -> DataFrame:
-    """Return (item, centre, similarity, band): each dropped item and its first kept match."""
-    into = similar.join(gone, similar["b"] == gone["item"], "left_semi")
-    kept = into.join(gone, into["a"] == gone["item"], "left_anti")
-    best = kept.groupBy("b").agg(F.min(F.struct("band", "a", "similarity")).alias("best"))
-    columns = [F.col("best.a").alias("centre"), F.col("best.similarity"), F.col("best.band")]
-    return best.select(F.col("b").alias("item"), *columns)
+def without(df: DataFrame, items: FrameItems, dropped: DataFrame) -> DataFrame:
+    """Return the rows of a data frame that are not dropped."""
+    few = dropped.count() <= BROADCAST
+    gone = dropped.select(F.col("id").alias("dropped id"))
+    return df.join(F.broadcast(gone) if few else gone, df[backticked(items.id)] == gone["dropped id"], "left_anti")

@@ -12,7 +12,6 @@ from lookalike.entities.fields import Column, Field, canonical, normalise
 from lookalike.items.sets import Sets
 from lookalike.spark.making import Making, flat
 from lookalike.spark.parcels import Batches
-from lookalike.spark.tasks import lists_of
 
 
 @dataclass(frozen=True)
@@ -43,5 +42,6 @@ def written_out(batches: Batches, fields: Sequence[Field], day_first: Sequence[b
             values.append(canonical(normalise(column, field.kind, day_first=first).values, field.kind))
         every = pa.concat_arrays(values)
         order = np.arange(len(every)).reshape(len(fields), -1).T.ravel()
-        lists = lists_of(every.take(pa.array(order)).cast(pa.string()), np.full(len(ids), len(fields)))
+        bounds = pa.array(len(fields) * np.arange(len(ids) + 1, dtype=np.int32))
+        lists = pa.ListArray.from_arrays(bounds, every.take(pa.array(order)).cast(pa.string()))
         yield pa.record_batch([ids, lists], names=["id", "content"])

@@ -26,11 +26,12 @@ from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets
 from lookalike.search.collection import SAMPLE_SETS
 from lookalike.search.plan import fit, make_plan
-from lookalike.spark.frames import pairs_of_rows, similar, staged
+from lookalike.search.settings import MAX_PAIRS
+from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.graphs import written_down
 from lookalike.spark.items import check_id, count_ids, quoted, type_of
+from lookalike.spark.pairs import both_sides, ids_again, similar_pairs
 from lookalike.spark.record_tasks import OfRecords, written_out
-from lookalike.spark.tasks import keyed
 
 
 def resolve_candidates(
@@ -135,13 +136,14 @@ class Records:
         return self._pairs([table.join(few, "key", "left_semi") for table in keys]), frequent
 
     def _pairs(self, keys: list[DataFrame]) -> DataFrame:
-        """Turn (key, id) of one table or two into pairs (a, b, band)."""
-        if len(keys) == 1:
-            return pairs_of_rows(keys[0].select("key", F.col("id").alias("item")), self.count, True, self.stage).pairs
+        """Turn (key, id) of one table or two into pairs (a, b)."""
         one, other = (
-            table.select("key", F.col("id").alias(name)) for table, name in zip(keys, ("a", "b"), strict=True)
+            table.select("key", F.col("id").alias(name))
+            for table, name in zip((keys[0], keys[-1]), ("a", "b"), strict=True)
         )
-        return written_down(one.join(other, "key").select("a", "b", F.lit(0).alias("band")).distinct())
+        pairs = one.join(other, "key")
+        pairs = pairs.where("a < b") if len(keys) == 1 else pairs
+        return written_down(pairs.select("a", "b").distinct())
 
     def alike(self, threshold: float, seed: int) -> DataFrame:
         """Return pairs of records whose shingles in all fields together are similar."""
@@ -150,13 +152,13 @@ class Records:
         with self.stage("alike"):
             plan = fit(plan, self._sample(making), self.count)
             making = replace(making, plan=plan)
-            keys = []
-            for table in self.tables:
-                kind = table.schema["id"].dataType.simpleString()
-                made = table.mapInArrow(partial(keyed, making=making), f"item {kind}, keys array<long>")
-                keys.append(made.select(F.explode("keys").alias("key"), F.col("item").alias("id")))
             left, right = self.tables[0], self.tables[-1]
-            found = written_down(similar(self._pairs(keys), left, right, making))
+            two = len(self.tables) == 2
+            items = both_sides(left, right) if two else left
+            frames = Frames(items, making, self.count, self.run.quietly(), Ranks((False,)) if two else Ranks())
+            found = similar_pairs(frames, MAX_PAIRS)
+            found = ids_again(found, left, right) if two else found
+            found = written_down(found.select(F.col("left").alias("a"), F.col("right").alias("b")))
         most = MOST * max(1000, self.count)
         if found.count() > most:
             self.run.say(f"note: more than {counted(most, 'pair')} are similar overall, too many to use; ignored them")

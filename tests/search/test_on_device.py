@@ -129,10 +129,18 @@ def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     rows = drawn(2, 300, 100)
     common = {"measure": "angle", "threshold": 95.0, "run": Run(2)}
     expected = la.find_pairs(rows, method="brute", device="cpu", **common)
-    heads_only, small, cramped = Recording(32, memory=300_000), Recording(32, memory=20_000), Recording(32)
+    heads_only, small, cramped = Recording(32, memory=200_000), Recording(32, memory=20_000), Recording(32)
+    said = []
+    common["run"].say = said.append
     for device in (heads_only, small, cramped):
         assert_same(la.find_pairs(rows, device=device, **common), expected)
         assert device.closed == 1
+    heads = [line.partition("; ")[2] for line in said if line.startswith("      heads of")]
+    assert heads == [
+        "the rows do not fit on the device, which holds their heads",
+        "the rows do not fit on the device, which holds their heads, 32 at a time",
+        "",
+    ]
     assert heads_only.loads == 1
     parts = -(-300 // 32)
     assert parts <= small.loads < parts * (parts + 1) / 2 + parts

@@ -66,6 +66,7 @@ class Joiner:
         self.device, self.space, self.run = device, space, run
         self.heads: dict[tuple[int, bool], Heads] = {}  # by the number of rows on the right, and whether values fit
         self._held: dict[tuple[Any, ...], Held] = {}  # by rows and heads, the last used last
+        self._said: set[str] = set()
         self.blocks = self.skipped = 0  # pairs of blocks, and those that hold no near pair
 
     def near(self, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, same: bool) -> Iterator[Compared]:
@@ -110,21 +111,30 @@ class Joiner:
             keep = True
         else:
             heads, keep = self._heads_for(left, right, bounds, False), False
-        size = self._size(heads, keep)
-        if number * size <= self.device.memory:
-            return Fit(heads, keep)
-        fitting = self.device.memory // (PARTS * size * self.device.block)
-        return Fit(heads, keep, max(1, fitting) * self.device.block)
+        size, step = self._size(heads, keep), None
+        if number * size > self.device.memory:
+            step = max(1, self.device.memory // (PARTS * size * self.device.block)) * self.device.block
+        fit = Fit(heads, keep, step)
+        self._describe(fit)
+        return fit
+
+    def _describe(self, fit: Fit) -> None:
+        """Say which heads are compared, and what does not fit on the device, unless it was said before."""
+        heads = fit.heads
+        share = f", which {heads.passing:.2g} of the pairs of a sample pass" if heads.passing else ""
+        held = "" if fit.keep else "; the rows do not fit on the device, which holds their heads"
+        held += "" if fit.step is None else f", {fit.step:,} at a time"
+        line = f"      heads of {heads.kept:,} of {heads.frame.dimensions:,} components{share}{held}"
+        if line not in self._said:
+            self._said.add(line)
+            self.run.say(line)
 
     def _heads_for(self, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, keep: bool) -> Heads:
         """Return the heads chosen when as many rows were compared first: any are valid."""
         key = len(right), keep
         if key not in self.heads:
             candidate = CANDIDATE if keep else CHECKED / self.run.threads
-            heads = make_heads(self.space, left, right, bounds, candidate, self.device.block)
-            share = f", which {heads.passing:.2g} of the pairs of a sample pass" if heads.passing else ""
-            self.run.say(f"      heads of {heads.kept:,} of {heads.frame.dimensions:,} components{share}")
-            self.heads[key] = heads
+            self.heads[key] = make_heads(self.space, left, right, bounds, candidate, self.device.block)
         return self.heads[key]
 
     def _whole(self, rows: int) -> int:

@@ -145,7 +145,8 @@ class Forms:
             apart[rows[better]], way[rows[better]] = (SOFT + edits)[better], number
 
         def left(rows: np.ndarray) -> np.ndarray:
-            return np.minimum(apart[rows], most[rows]) - SOFT
+            least: np.ndarray = np.minimum(apart[rows], most[rows])
+            return least - SOFT
 
         for number, form in self.forms.items():
             changed = form.changed[a] | form.changed[b]  # others are as far apart as before

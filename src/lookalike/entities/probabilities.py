@@ -79,7 +79,7 @@ def by_mixture(
     records = len(comparisons[0].codes)
     small = not sides.two and records * (records - 1) // 2 <= RANDOM_PAIRS
     random = np.triu_indices(records, 1) if small else random_pairs(records, sides, seed)
-    random_levels = as_levels(points_of_pairs(comparisons, *random, run))
+    random_levels = as_levels(points_of_pairs(comparisons, random[0], random[1], run))
     with run.stage("mixture"):
         mixture = fit(levels, random_levels=random_levels, every_pair=small, relatives=True, usual=USUAL_MATCHES)
     notes = []

@@ -148,6 +148,10 @@ class Store:
         """Whether the files are closed."""
         return self._lock.closed
 
+    def _hold_if_old(self) -> None:
+        if self.live.old:
+            self._hold(fcntl.LOCK_SH)
+
     def _hold(self, how: int) -> None:
         try:
             for _ in range(OPENING):
@@ -286,7 +290,7 @@ class Store:
                 old, inode = self.old, self.live.inode
                 if old:
                     self._hold(fcntl.LOCK_EX)  # an older version would not notice, nor keep what it knows
-                    turn.callback(lambda: self.old and self._hold(fcntl.LOCK_SH))
+                    turn.callback(self._hold_if_old)
                 with new.writing() as writer:
                     rewrite(before, writer, run)
                 turn.enter_context(self._my_turn())

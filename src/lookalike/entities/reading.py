@@ -15,7 +15,7 @@ from lookalike.entities.stacking import Stacked, stacked
 from lookalike.io.records import read_table
 from lookalike.io.tables import plain, without_views
 from lookalike.items.sides import Sides
-from lookalike.search.collection import unique_ids
+from lookalike.search.ids import unique_ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,7 @@ item, memory holds the text, a content hash of 16 bytes and 8 bytes per band; th
 candidates are made again. With limited memory all of this is in files, and texts are read again.
 """
 
-from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -16,16 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, argument
-from lookalike.core.run import ONE_THREAD, Run, slices
+from lookalike.core.run import Run, slices
 from lookalike.core.shared import SharedStorage
-from lookalike.core.storage import IN_MEMORY, Kinds, Storage
+from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.families import WeightedMinHash
 from lookalike.io.documents import Source
 from lookalike.io.tables import in_one
-from lookalike.items.sets import Sets, hash_texts, hash_values, text_bounds
-from lookalike.items.shingles import Rows, Shingles, as_array
+from lookalike.items.sets import Sets, text_bounds
+from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.draws import draw_rows
 from lookalike.kernels.hashing import mix
@@ -34,7 +31,9 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.grouping import Grouping
 from lookalike.search.identical import Contents, first_of
+from lookalike.search.ids import unique_ids
 from lookalike.search.joins import element_ranks
+from lookalike.search.makers import SLICE, Chunk, Maker, ReadySets, SourceSets, TextSets
 from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
 from lookalike.search.sampling import Sample, expected_effort, take_sample
@@ -44,10 +43,7 @@ from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
 SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text shingled and sketched at a time
-SLICE = 1 << 14  # sets per task
-TASKS = 256  # enough for all threads; each costs time on the thread that hands them out
 PER_ITEM = 130  # bytes of memory per item if the arrays are in files
-AGAIN = 1 << 12  # texts per task when they are read again
 
 
 class Columns(NamedTuple):
@@ -70,7 +66,7 @@ class Collection:
     lengths: np.ndarray  # bytes of each text, or elements of each set
     contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
     keys: list[np.ndarray]  # per band, the keys of all items
-    maker: "Maker"
+    maker: Maker
     storage: Storage
     draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
     grouping: Grouping | None = None  # if only pairs within groups count, or across them
@@ -377,250 +373,6 @@ def draw(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> tuple[np.ndarr
         return None
     starts, drawn = draw_rows(indptr, elements, plan.draws.size, np.uint64(mix(np.uint64(plan.seed))))
     return np.diff(starts), drawn
-
-
-class Maker(ABC):
-    """A maker of the sets of any items, one task at a time."""
-
-    @abstractmethod
-    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[Any]:
-        """Yield tasks that make the sets of ascending rows, in order; `run` reads them, if needed."""
-
-    @abstractmethod
-    def make(self, task: Any) -> Sets:
-        """Make the sets of one task's rows."""
-
-    @abstractmethod
-    def look(self, rows: np.ndarray) -> list[Any]:
-        """Return the items at ascending positions: texts, or collections of elements."""
-
-    @abstractmethod
-    def elements(self, item: Any) -> Iterable[Any]:
-        """Return the elements of an item that `look` returned."""
-
-    @abstractmethod
-    def hashed(self, item: Any) -> tuple[Sequence[Any], np.ndarray]:
-        """Return the same elements with their hashes; in a bag, with repeats."""
-
-    def rows(self, task: Any) -> np.ndarray:
-        """Return the rows of a task."""
-        rows: np.ndarray = task
-        return rows
-
-
-class TextRows(NamedTuple):
-    """Some texts of a collection: their rows, a batch with them, and their places in it."""
-
-    rows: np.ndarray
-    batch: pa.ChunkedArray
-    places: np.ndarray
-
-    def texts(self) -> pa.LargeStringArray:
-        """Return the texts."""
-        return self.batch.take(pa.array(self.places)).combine_chunks()
-
-
-class Chunk(NamedTuple):
-    """Some texts and, if all sets are needed, the sets of those with a new content."""
-
-    texts: pa.LargeStringArray
-    sets: Sets | None
-    new: np.ndarray
-
-
-class TextSets(Maker):
-    """A maker of the shingle sets of texts in memory, some chunks of texts per task.
-
-    Sets that were made before are handed out once, so that they do not fill memory.
-    """
-
-    def __init__(self, chunks: list[Chunk], shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
-        self.chunks = [chunk.texts for chunk in chunks]
-        self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
-        self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
-        self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
-
-    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
-        """Yield ascending rows, split where some chunks end."""
-        return self._split(rows, 1 + len(self.chunks) // TASKS)
-
-    def make(self, rows: np.ndarray) -> Sets:
-        """Make the sets of one task's rows."""
-        return Sets.concatenate(map(self._make_within, self._split(rows, 1)))
-
-    def _split(self, rows: np.ndarray, step: int) -> Iterator[np.ndarray]:
-        """Yield ascending rows, split after every `step` chunks."""
-        return (part for part in np.split(rows, np.searchsorted(rows, self.starts[step::step])) if len(part))
-
-    def _make_within(self, rows: np.ndarray) -> Sets:
-        """Make the sets of rows that are in one chunk."""
-        at, inside = self._place(rows)
-        ready = self.ready.pop(at, None)
-        if ready is not None and ready.sets is not None and ready.new[inside].all():
-            return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
-        indptr, elements = self.weighing.kept(self.shingles.hashes(self.chunks[at], inside))
-        if self.grouping is not None:
-            self.grouping.scramble(rows, indptr, elements)
-        return Sets.sorted(indptr, elements, self.shingles.bag)
-
-    def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return the chunk that holds some rows, and their positions in it."""
-        at = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
-        return at, rows - self.starts[at]
-
-    def look(self, rows: np.ndarray) -> list[str]:
-        """Return the texts at ascending positions, as strings."""
-        parts = (self._place(part) for part in self._split(rows, 1))
-        return [text for at, inside in parts for text in self.chunks[at].take(pa.array(inside)).to_pylist()]
-
-    def elements(self, item: str) -> "set[str] | Counter[str]":
-        """Return the shingles of a prepared text."""
-        return self.shingles.of_prepared(item)
-
-    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
-        return _hashed_shingles(self.shingles, item)
-
-
-class SourceSets(Maker):
-    """A maker of the shingle sets of texts that are not in memory but read again, in order.
-
-    `sizes` are the numbers of texts of the sources.
-    """
-
-    def __init__(
-        self,
-        sources: list[Source],
-        sizes: list[int],
-        shingles: Shingles,
-        weighing: Weighing,
-        grouping: Grouping | None = None,
-    ):
-        self.sources, self.sizes = sources, sizes
-        self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
-
-    def of(self, source: Source, size: int) -> "SourceSets":
-        """Return a maker of the same sets of the texts of another source, of which there are `size`."""
-        return SourceSets([source], [size], self.shingles, self.weighing, self.grouping)
-
-    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
-        before = 0
-        for source, size in zip(self.sources, self.sizes, strict=True):
-            here = rows[np.searchsorted(rows, before) : np.searchsorted(rows, before + size)]
-            yield from self._tasks_in(source, before, here, run)
-            before += size
-
-    def _tasks_in(self, source: Source, first: int, rows: np.ndarray, run: Run) -> Iterator[TextRows]:
-        """Yield tasks for rows of one source, whose first text is the row `first`."""
-        for table in source.batches(run) if len(rows) else ():
-            here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
-            for part in slices(len(here), AGAIN):
-                yield TextRows(here[part], table["text"], here[part] - first)
-            first += len(table)
-            if first > rows[-1]:
-                return
-
-    def make(self, task: TextRows) -> Sets:
-        indptr, elements = self.weighing.kept(self.shingles.hashes(self.shingles.prepare(task.texts())))
-        if self.grouping is not None:
-            self.grouping.scramble(task.rows, indptr, elements)
-        return Sets.sorted(indptr, elements, self.shingles.bag)
-
-    def rows(self, task: TextRows) -> np.ndarray:
-        return task.rows
-
-    def look(self, rows: np.ndarray) -> list[str]:
-        return [text for task in self.tasks(rows) for text in task.texts().to_pylist()]
-
-    def elements(self, item: str) -> "set[str] | Counter[str]":
-        return self.shingles.of(item)
-
-    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
-        return _hashed_shingles(self.shingles, item)
-
-
-class ReadySets(Maker):
-    """A maker for items that were given as sets."""
-
-    def __init__(self, sets: Sets, parts: list[Sets]):
-        self.sets = sets  # of all collections
-        self.parts = parts  # the one or two collections
-        self.starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
-
-    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
-        """Yield slices of the rows."""
-        return (rows[part] for part in slices(len(rows), SLICE))
-
-    def make(self, rows: np.ndarray) -> Sets:
-        """Return the sets of one task's rows."""
-        return self.sets.take(rows)
-
-    def look(self, rows: np.ndarray) -> list[Any]:
-        """Return the elements as they were given, or their hashes if only those are known."""
-        cuts = np.searchsorted(rows, self.starts)
-        return [
-            item
-            for part, rows_of, start in zip(self.parts, np.split(rows, cuts[1:]), self.starts, strict=True)
-            for item in (part.named or part.hashes)(rows_of - start)
-        ]
-
-    def elements(self, item: Iterable[Any]) -> Iterable[Any]:
-        return item
-
-    def hashed(self, item: Iterable[Any]) -> tuple[list[Any], np.ndarray]:
-        elements = list(item)
-        if self.parts[0].named is None:  # they are hashes
-            return elements, np.array(elements, np.uint64)
-        return elements, hash_values(elements)
-
-
-def _hashed_shingles(shingles: Shingles, text: str) -> tuple[list[str], np.ndarray]:
-    """Return the shingles of a text, in order, with their hashes."""
-    _, hashes = shingles.hashes(shingles.prepare(as_array([text])))
-    return shingles.in_order(text), hashes
-
-
-def unique_ids(
-    ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD, storage: Storage = IN_MEMORY
-) -> pa.Array:
-    """Return all ids in one array; a repeated id is an error, since results name items by id.
-
-    In Python, `of` names the class that has the parameter `id`: see `argument`.
-    """
-    kinds = {array.type for array in ids}
-    if len(kinds) > 1:  # one file numbers its rows or has integers, another has strings
-        ids = [array.cast(pa.string()) for array in ids]
-    chunks = [chunk for array in ids for chunk in array.chunks]
-    whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
-    (found,) = storage.once("repeated", lambda: (repeated(whole, run),))
-    if len(found):
-        twice = int(found[0])
-        raise DataError(
-            f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
-            f"Name another column with {argument('id', of=of)}, or number the rows with {argument('id', '-', of)}."
-        )
-    return whole
-
-
-def repeated(ids: pa.Array, run: Run = ONE_THREAD) -> np.ndarray:
-    """Return the position of a repeated id, if there is one; sorted numbers or hashes take little memory."""
-    none = np.empty(0, np.int64)
-    if pa.types.is_integer(ids.type):
-        keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
-        order = np.sort(keys)
-        same = order[1:][order[1:] == order[:-1]]
-        return np.flatnonzero(keys == same[0])[1:2] if len(same) else none
-    texts = ids.cast(pa.large_string())
-    parts = (texts.slice(part.start, part.stop - part.start) for part in slices(len(texts), SLICE))
-    keys = np.concatenate([np.empty(0, np.uint64), *run.map(hash_texts, parts)])
-    order = np.sort(keys)
-    for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, since different ids rarely share a hash
-        seen: set[str] = set()
-        for place in np.flatnonzero(keys == key).tolist():
-            text = texts[place].as_py()
-            if text in seen:
-                return np.array([place])
-            seen.add(text)
-    return none
 
 
 def _kinds(plan: Plan) -> Kinds:

@@ -23,8 +23,9 @@ from lookalike.core.run import Run, slices
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
 from lookalike.kernels.draws import contained, look_up, rarest
-from lookalike.search.collection import Collection, ReadySets
+from lookalike.search.collection import Collection
 from lookalike.search.joins import element_ranks
+from lookalike.search.makers import ReadySets
 from lookalike.theory.banding import too_many
 from lookalike.theory.drawing import Draws
 from lookalike.theory.sorting import sort_keys

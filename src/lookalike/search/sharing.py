@@ -16,7 +16,7 @@ from lookalike.io.documents import Source
 from lookalike.items.sets import Sets
 
 if TYPE_CHECKING:
-    from lookalike.search.collection import SourceSets
+    from lookalike.search.makers import SourceSets
 
 PIECES = 512  # of the inputs, about
 LEAST, MOST = 1 << 20, 1 << 30  # bytes of a piece in the files

@@ -22,9 +22,9 @@ from lookalike.results import Explanation
 from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
-from lookalike.search.collection import unique_ids
 from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
 from lookalike.search.identical import Groups
+from lookalike.search.ids import unique_ids
 from lookalike.search.in_turn import keep_in_turn
 from lookalike.search.inputs import no_threshold
 from lookalike.search.keeping import Keeping

@@ -143,7 +143,7 @@ class FrameItems:
         return columns, Ranks(tuple(descending), longest)
 
     def _sortable(self, name: str) -> Column:
-        """Return a column as values to sort by; strings become numbers if all of them are, as in CSV."""
+        """Return a column as values to sort by, where empty strings are missing; as numbers if all strings are."""
         kind, value = type_of(self.df, name, "keep, which is 'lowest-id', 'longest' or a column"), quoted(name)
         if isinstance(kind, BooleanType):
             return value.cast("byte")
@@ -151,7 +151,7 @@ class FrameItems:
             filled = F.when(value != "", value)
             number = filled.try_cast("double")
             wrong = self.df.where(filled.isNotNull() & number.isNull()).limit(1)
-            return value if wrong.head(1) else number
+            return filled if wrong.head(1) else number
         if not isinstance(kind, NumericType | DateType | TimestampType | TimestampNTZType):
             holds = kind.simpleString()
             raise DataError(f"column {name!r} must hold numbers, dates or texts to sort by; it holds {holds}.")

@@ -233,7 +233,7 @@ BAD_OPTIONS = [
     (("--threshold", "-0.5"), "threshold must be "),
     (("--shingle", "word5"), "--shingle must look like char:9, word:5 or stop:3; got 'word5'. Did you mean 'word:5'?"),
     (("--shingle", "words-5"), "Did you mean 'word:5'?"),
-    (("--shingle", "Word:5"), "the unit of shingles must be one of char, word, stop; got 'Word'. Did you mean 'word'?"),
+    (("--shingle", "Word:5"), "--shingle must look like char:9, word:5 or stop:3; got 'Word:5'. Did you mean 'word:5'?"),
     (("--threshold", "nan"), "threshold must be "),
     (("--threshold", "inf"), "threshold must be "),
     (("--threshold", "abc"), "threshold must be "),

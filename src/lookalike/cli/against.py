@@ -21,7 +21,7 @@ from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.stats import record
 from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import taking_turns
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
@@ -111,6 +111,8 @@ def opened(
         if update and not place.exists() and place.parent.is_dir():
             wait = partial(run.say, f"waiting for another run, which is creating {path}")
             stack.enter_context(taking_turns(place, wait))
+        if not update and not place.exists():
+            raise DataError(f"{path}: no such folder; --update creates an index there.")
         if Path(path).exists() or not update:
             index = stack.enter_context(Index.open(path, read_only=not update))
             kind = index.settings["notes"].get("kind", "documents")

@@ -154,9 +154,7 @@ def test_documents_over_the_limit_are_bad_rows(tmp_path: Path, name: str) -> Non
     texts = ["short", "x" * 1000, "y" * 1001, "last"]
     path = put_texts(tmp_path / name, texts)
     where = rf"{path}/2" if name == "files" else rf"{path}, row 2"
-    with pytest.raises(
-        DataError, match=rf"{where}: .* has more than 1,000 bytes, the limit set by Source\(max"
-    ):
+    with pytest.raises(DataError, match=rf"{where}: .* has more than 1,000 bytes, the limit set by Source\(max"):
         list(Source(path, max_document_bytes=1000).batches())
     source = Source(path, max_document_bytes=1000, on_error="skip")
     assert [text for table in source.batches() for text in table["text"].to_pylist()] == ["short", "x" * 1000, "last"]

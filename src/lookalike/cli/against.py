@@ -178,10 +178,9 @@ def print_summary(
         run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
     kept = source.documents - dropped.count
-    run.say(
-        f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
-        f"{kept:,} to keep; expected recall at the threshold {recall:.4f}"
-    )
+    removed = f"{counted(dropped.count, 'document')} to remove, each similar to one seen before"
+    removed = removed if dropped.count else "nothing to remove"
+    run.say(f"found: {removed}, and {kept:,} to keep; expected recall at the threshold {recall:.4f}")
     counts = {"items": source.documents, **left_out, "crowded": dropped.crowded, "kept": kept, "dropped": dropped.count}
     record(counts=counts, recall={"expected": recall})
     if dropped.crowded:

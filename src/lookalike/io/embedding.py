@@ -33,7 +33,9 @@ def embedding_function(name: str) -> Embed:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise UsageError(f"{parameter('embed')}: there is no module {module!r} in this folder or among the packages.") from None
+        raise UsageError(
+            f"{parameter('embed')}: there is no module {module!r} in this folder or among the packages."
+        ) from None
     embed = getattr(found, function, None)
     if not callable(embed):
         hint = did_you_mean(function, [one for one in vars(found) if callable(getattr(found, one))])

@@ -246,7 +246,7 @@ Shingle = Annotated[
 Weights = Annotated[
     str | None,
     option(
-        help="Count rare shingles or elements for more: idf compares by weighted Jaccard similarity.",
+        help="Give rare shingles or elements more weight: idf compares by weighted Jaccard similarity.",
         offer=("idf",),
     ),
 ]
@@ -477,7 +477,7 @@ class ShareOptions:
         str | None,
         option(
             metavar="I/N",
-            help="Do this command in N processes, on one machine or several, of which this is number I, from 0 on; "
+            help="Share this run among N processes, on one machine or several; this one is number I, counted from 0. "
             "--workdir must be a folder that all of them see.",
             panel=RUNNING,
         ),

@@ -440,7 +440,7 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
         (("-f", "name=nam"), 2, "the kind of field 'name' must be one of"),
         (("-f", "name", "--max-lag", "9"), 2, "--max-lag applies to the validation column: name it with --validate."),
         (("-f", "name", "--precision", "95"), 2, "--precision must be in (0, 1]; got 95.0. Did you mean 0.95?"),
-        (("-f", "name", "--precision", "x"), 2, "Invalid value for '--precision'"),
+        (("-f", "name", "--precision", "x"), 2, "--precision must be a number; got 'x'."),
         (
             ("-f", "name", "--validate", "name"),
             2,

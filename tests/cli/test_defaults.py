@@ -126,7 +126,7 @@ def test_what_is_wrong_with_a_file(run: Commands, content: str, message: str) ->
 
 
 def test_errors_say_where_an_option_was_set(run: Commands, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("lookalike.toml").write_text("[dedup]\nthreshold = 80\ncopies = 2\n[all]\nseed = 'x'\n")
+    Path("lookalike.toml").write_text("[dedup]\nthreshold = 80\nmark = true\n[all]\nseed = 'x'\n")
     where = "--seed is set by lookalike.toml: [all] seed."
     assert complaint(run("dedup", corpus)).endswith(where)
     assert where not in complaint(run("dedup", corpus, "--seed", "x", "-t", "1"))
@@ -138,8 +138,8 @@ def test_errors_say_where_an_option_was_set(run: Commands, corpus: Path, monkeyp
     assert json.loads(Path("run.json").read_text())["error"] == f"{message} {where}"
     monkeypatch.setenv("LOOKALIKE_THRESHOLD", "0.8")
     outcome = run("dedup", corpus, "-q", "--engine", "spark")
-    where = "--copies is set by lookalike.toml: [dedup] copies."
-    assert complaint(outcome) == f"--copies cannot be used with --engine spark. {where}"
+    where = "--mark is set by lookalike.toml: [dedup] mark."
+    assert complaint(outcome) == f"--mark cannot be used with --engine spark. {where}"
 
 
 def test_errors_are_json_if_the_environment_or_the_file_says_so(

@@ -21,4 +21,4 @@ def test_a_copy_of_the_examples(run: Commands, tmp_path: Path) -> None:
     names = {path.relative_to(ours) for path in ours.rglob("*")}
     assert {path.relative_to(place) for path in place.rglob("*")} == names
     again = run("demo", "--copy", place)
-    assert (again.code, complaint(again)) == (1, f"{place}: cannot be written: File exists.")
+    assert (again.code, complaint(again)) == (1, f"{place}: exists already; name a new folder.")

@@ -216,7 +216,7 @@ def test_an_interrupted_process_says_how_to_go_on(run, inputs, out, monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr(Shards, "publish", interrupted)
         stopped = run(*command)
-    assert stopped.code == 1
+    assert stopped.code == 130
     assert f"run the same command again to go on with the work in {out / 'w'}\n" in stopped.err
     assert not {*done} - {path.stem for path in (out / "w" / FOLDER).glob("*.done")}
     assert run(*command).code == 0

@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
@@ -10,9 +12,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from lookalike import __version__
+from lookalike import __version__, cli
 from lookalike.cli import Terminated, asks_for_json
 from lookalike.cli.progress import ProgressLines, TerminalRun
+from lookalike.cli.stats import RunRecord
 from tests.commands import Commands, complaint, left_in
 
 
@@ -41,6 +44,14 @@ def test_stats_say_what_was_done(run: Commands, corpus: Path, out: Path, tmp_pat
         expected = [(str(path), len(content := path.read_bytes()), sha256(content).hexdigest()) for path in paths]
         assert [(one["path"], one["bytes"], one["sha256"]) for one in files] == expected
     assert "Z" in found["started"] <= found["finished"]
+
+
+def test_the_start_is_that_of_the_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It comes before the imports, as in the times that are reported."""
+    monkeypatch.setattr(cli, "begun", time.perf_counter() - 100)
+    written = RunRecord(str(tmp_path / "run.json")).written("failed", 1, None)
+    took = datetime.fromisoformat(written["finished"]) - datetime.fromisoformat(written["started"])
+    assert 98 <= took.total_seconds() <= 160
 
 
 @pytest.mark.parametrize("command", ["pairs", "clusters", "match"])

@@ -493,7 +493,7 @@ def test_update_needs_an_index_to_update(run, inputs, out):
     done = run("dedup", inputs / "a.jsonl", "--against", out / "none", "-o", out / "n.jsonl")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'none'}: no such folder; create an index with `lookalike index build`.",
+        f"{out / 'none'}: no such folder; --update creates an index there.",
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1

@@ -405,10 +405,10 @@ def test_parse():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("wrod:5", "the unit of shingles must be one of char, word, stop; got 'wrod'. Did you mean 'word'?"),
-        ("5", "the unit of shingles must be one of char, word, stop; got '5'."),
+        ("wrod:5", "shingles must look like char:9, word:5 or stop:3; got 'wrod:5'. Did you mean 'word:5'?"),
+        ("5", "shingles must look like char:9, word:5 or stop:3; got '5'."),
         ("word:x", "shingles must look like char:9, word:5 or stop:3; got 'word:x'."),
-        ("word:-1", "shingles must look like char:9, word:5 or stop:3; got 'word:-1'."),
+        ("word:-1", "shingles must look like char:9, word:5 or stop:3; got 'word:-1'. Did you mean 'word:1'?"),
         ("word:0", "shingles must look like char:9, word:5 or stop:3; got 'word:0'."),
     ],
 )

@@ -33,7 +33,7 @@ def test_passages_are_listed(run: Commands, corpus: Path, out: Path) -> None:
     assert pq.read_table(out / "p.parquet").to_pylist() == expected.to_pylist()
     lines = done.err.splitlines()
     assert "read: 4 documents, 19 words" in lines
-    assert "found: 1 passage, verified; every repeated one is listed" in lines
+    assert "found: 1 passage, verified; none is missed" in lines
     assert "the bridge is closed, today" in (out / "p.html").read_text()
 
 

@@ -116,7 +116,7 @@ def test_one_run_at_a_time(tmp_path):
 
 
 def test_folders_that_cannot_be_used(tmp_path):
-    with pytest.raises(DataError, match="seen: this is no folder of earlier units; update=True creates one"):
+    with pytest.raises(DataError, match="seen: no such folder; update=True creates one"):
         cut(["a"], tmp_path, update=False)
     with pytest.raises(UsageError, match="update must have a folder; name it with against"):
         la.dedup_units(["a"], update=True)

@@ -189,7 +189,7 @@ def test_no_pairs():
         (pa.Table.from_arrays([[1]] * 3, ["left", "right", "right"]), [(1, 2)], {}, "has 2 columns 'right'"),
         (table([(1, 2)]), 7, {}, "the truth must be a table, a data frame, .* or a path; got int."),
         (pa.table({"id": [1], "cluster": [1]}), [(1, 2)], {"by": "id"}, "by is for pairs and matches"),
-        (pa.table({"id": [1], "name": ["a"]}), [(1, 2)], {}, "is not a lookalike result, .*; it has id, name."),
+        (pa.table({"id": [1], "name": ["a"]}), [(1, 2)], {}, "must list pairs .*; it has id, name."),
     ],
 )
 def test_errors(result, truth, options, message):

@@ -31,7 +31,7 @@ def test_errors_of_reports(run, corpus, inputs, out):
     assert "there is no folder" in complaint(run("pairs", corpus, "--report", out / "no" / "r.html"))
     (inputs / "odd.csv").write_text("a,b\n1,2\n")
     said = complaint(run("report", inputs / "odd.csv", "-o", out / "r.html"))
-    assert said.startswith("odd.csv: is not a lookalike result, which lists pairs (left, right, similarity), ")
+    assert said.startswith("odd.csv: must list pairs (left, right, similarity), ")
     assert said.endswith("; it has a, b.")
     (inputs / "text.csv").write_text("left,right,similarity\na,b,much\n")
     said = complaint(run("report", inputs / "text.csv", "-o", out / "r.html"))

@@ -165,6 +165,13 @@ def _message(error: TyperException) -> str:
     """Return the message of a wrong command line; for an unknown option, suggest only a close one."""
     from lookalike.core.errors import closest
 
+    option, errors = getattr(error, "param", None), getattr(error.__cause__, "errors", None)
+    if option is not None and errors is not None:  # of Pydantic, which names neither the option nor the value
+        (wrong, *_) = errors()
+        kind = {"int": "an integer", "flo": "a number"}.get(wrong["type"][:3])
+        if kind is not None:
+            where = error.message.removeprefix(wrong["msg"]).removeprefix(".")  # where the option was set
+            return f"{max(option.opts, key=len)} must be {kind}; got {wrong['input']!r}.{where}"
     name, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if name is None or context is None or not hasattr(error, "possibilities"):
         return error.format_message()

@@ -21,7 +21,7 @@ from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.stats import record
 from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import taking_turns
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
@@ -111,6 +111,8 @@ def opened(
         if update and not place.exists() and place.parent.is_dir():
             wait = partial(run.say, f"waiting for another run, which is creating {path}")
             stack.enter_context(taking_turns(place, wait))
+        if not update and not place.exists():
+            raise DataError(f"{path}: no such folder; --update creates an index there.")
         if Path(path).exists() or not update:
             index = stack.enter_context(Index.open(path, read_only=not update))
             kind = index.settings["notes"].get("kind", "documents")
@@ -176,10 +178,9 @@ def print_summary(
         run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
     kept = source.documents - dropped.count
-    run.say(
-        f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
-        f"{kept:,} to keep; expected recall at the threshold {recall:.4f}"
-    )
+    removed = f"{counted(dropped.count, 'document')} to remove, each similar to one seen before"
+    removed = removed if dropped.count else "nothing to remove"
+    run.say(f"found: {removed}, and {kept:,} to keep; expected recall at the threshold {recall:.4f}")
     counts = {"items": source.documents, **left_out, "crowded": dropped.crowded, "kept": kept, "dropped": dropped.count}
     record(counts=counts, recall={"expected": recall})
     if dropped.crowded:

@@ -50,9 +50,7 @@ def dedup(
             offer=KEEP,
         ),
     ] = "lowest-id",
-    drop_all: Annotated[
-        bool, flag("--drop-all", help="Keep only documents that are similar to no other; drop the others all.")
-    ] = False,
+    drop_all: Annotated[bool, flag("--drop-all", help="Keep only documents that are similar to no other one.")] = False,
     cut: opt.CutOptions,
     against: Annotated[
         list[str] | None,

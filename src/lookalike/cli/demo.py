@@ -52,6 +52,8 @@ def copy_examples(folder: str) -> None:
     """Copy the examples to a folder, which the commands of the guide read."""
     try:
         shutil.copytree(example_documents().parent, folder)
+    except FileExistsError:
+        raise DataError(f"{folder}: exists already; name a new folder.") from None
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror or error}.") from error
     cli.note(f"copied: {folder}; next: lookalike pairs {folder}/documents --threshold {THRESHOLD}")

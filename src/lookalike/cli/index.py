@@ -239,7 +239,7 @@ def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
         run.say(f"compacted: {saved:,} bytes saved, {opened.info(buckets=False)['bytes']:,} left")
 
 
-@command("lookalike index backup news.index backups/monday.index", of=index)
+@command("lookalike index backup news.index monday.index", of=index)
 def backup(
     path: opt.IndexPath,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="New folder for the copy.")],

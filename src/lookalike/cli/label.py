@@ -53,7 +53,7 @@ def label(
     count: Annotated[int, option(metavar="N", help="Ask until FILE has this many answers.")] = 50,
     page: Annotated[
         bool,
-        flag("--page", help="Ask on a web page, whose address on this machine is printed; needs lookalike[serve]."),
+        flag("--page", help="Ask on a web page, whose address on this machine is printed; needs the extra serve."),
     ] = False,
     port: Annotated[int, option(metavar="N", help="Port of the page; 0 picks a free one.")] = 0,
     basis: BasisOptions,

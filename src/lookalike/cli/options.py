@@ -246,7 +246,7 @@ Shingle = Annotated[
 Weights = Annotated[
     str | None,
     option(
-        help="Count rare shingles or elements for more: idf compares by weighted Jaccard similarity.",
+        help="Give rare shingles or elements more weight: idf compares by weighted Jaccard similarity.",
         offer=("idf",),
     ),
 ]
@@ -347,17 +347,12 @@ class ShingleOptions:
 
 # --- output ---
 
-Out = Annotated[
-    str,
-    option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz or .zst); - prints JSON "
-        "lines. With dedup and clusters --rows also a folder, such as clean/: one file per input. Can be an "
-        "address, such as s3://crawl/clean.parquet.",
-    ),
-]
+OUT = (
+    "Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz or .zst); - prints JSON lines. "
+    "Can be an address, such as s3://crawl/clean.parquet."
+)
+FOLDER = " With dedup and clusters --rows also a folder, such as clean/: one file per input."
+Out = Annotated[str, option("--out", "-o", metavar="FILE", help=OUT)]
 Report = Annotated[
     str | None, option(metavar="PAGE", help="Also write a web page that shows the result, such as report.html.")
 ]
@@ -375,6 +370,13 @@ class OutputOptions:
     out: Out = "-"
     report: Report = None
     excel_safe: ExcelSafe = False
+
+
+@dataclass(frozen=True)
+class CollectionOutputOptions(OutputOptions):
+    """Where to write a result, which for some commands can be a folder."""
+
+    out: Annotated[str, option("--out", "-o", metavar="FILE", help=OUT + FOLDER)] = "-"
 
 
 # --- execution ---
@@ -475,7 +477,7 @@ class ShareOptions:
         str | None,
         option(
             metavar="I/N",
-            help="Do this command in N processes, on one machine or several, of which this is number I, from 0 on; "
+            help="Share this run among N processes, on one machine or several; this one is number I, counted from 0. "
             "--workdir must be a folder that all of them see.",
             panel=RUNNING,
         ),
@@ -568,6 +570,7 @@ class DocumentOptions:
 class CollectionOptions(DocumentOptions):
     """The options shared by the commands on one collection: pairs, dedup, clusters."""
 
+    output: CollectionOutputOptions
     which: PairOptions
     work: WorkOptions
     share: ShareOptions

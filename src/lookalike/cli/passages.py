@@ -77,7 +77,7 @@ def _summarize(found: "Passages", run: TerminalRun, inputs: list[str], report: s
     notes = ", ".join(f"{stats[name]:,} {name}" for name in ("empty", "skipped") if stats[name])
     read = f"read: {counted(stats['items'], 'document')}" + (f" ({notes})" if notes else "")
     run.say(f"{read}, {counted(stats['units'], found.unit)}")
-    run.say(f"found: {counted(len(found), 'passage')}{verified(len(found))}; every repeated one is listed")
+    run.say(f"found: {counted(len(found), 'passage')}{verified(len(found))}; none is missed")
     run.say(f"{time_line(run)}; peak memory {peak_memory() / 2**20:,.0f} MB")
     if not stats["items"]:
         run.say(no_items_note("document", inputs))

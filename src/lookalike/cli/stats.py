@@ -1,6 +1,7 @@
 """Record what a command does, and write it to the JSON file that --stats names, also if it fails."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ class RunRecord:
     def __init__(self, path: str) -> None:
         self.path = path
         self.facts: dict[str, Any] = {"format": FORMAT, "command": command_line(), "version": __version__}
-        self.started = now()
+        self.started = utc(time.time() - (time.perf_counter() - cli.begun))
         self.inputs: list[Path] = []
         self.content: list[bytes] = []  # of standard input
         self.outputs: list[str] = []
@@ -50,7 +51,7 @@ class RunRecord:
             "exit_code": code,
             "error": error,
             "started": self.started,
-            "finished": now(),
+            "finished": utc(time.time()),
             "seconds": {name: round(taken, 3) for name, taken in self._seconds().items()},
             "threads": self.run.threads if self.run else None,
             "peak_memory": peak_memory(),
@@ -202,6 +203,6 @@ def facts_of_bytes(content: bytes) -> dict[str, Any]:
     return {"path": "-", "bytes": len(content), "sha256": sha256(content).hexdigest()}
 
 
-def now() -> str:
-    """Return the time in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def utc(seconds: float) -> str:
+    """Return a time, in seconds since 1970, as text."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

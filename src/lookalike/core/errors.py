@@ -158,7 +158,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def too_long(what: str, most: int) -> str:
     """Return why a document cannot be read if it has more than `most` bytes."""
-    return f"{what} has more than {most:,} bytes, and {argument('max_document_bytes', of='Source')} sets the limit"
+    return f"{what} has more than {most:,} bytes, the limit set by {argument('max_document_bytes', of='Source')}"
 
 
 def encoding_hint(of: str = "") -> str:

@@ -201,7 +201,8 @@ class ResolveModel:
         if not isinstance(given, str | Path):
             raise UsageError(f"model must be a path or a ResolveModel; got {type(given).__name__}.")
         try:
-            facts = json.loads(place_of(given).open("rb").read())
+            with place_of(given).open("rb") as file:
+                facts = json.loads(file.read())
         except FileNotFoundError:
             raise DataError(f"{given}: no such file; {how_to_save()}.") from None
         except OSError as error:

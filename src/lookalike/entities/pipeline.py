@@ -339,7 +339,7 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
     if left_out and witness is not None:
         notes.append(f"{counted(left_out, 'pair')} left out: lag not between 0 and {witness.max_lag:g}")
     few = f"with fewer than {LEAST_FIELDS} informative fields the probabilities are only a guess"
-    return [*notes, *found.notes, *([f"{few}; {ENOUGH} labels make them more"] if found.guess else [])]
+    return [*notes, *found.notes, *([f"{few}; {ENOUGH} labels turn them into estimates"] if found.guess else [])]
 
 
 def choose(

@@ -62,6 +62,8 @@ def settings_in(path: Path) -> tuple[dict[str, Any], int | None]:
     """Return the settings of the index whose items a file holds, and how many bytes its texts had."""
     try:
         metadata = pq.read_schema(path).metadata or {}
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file.") from None
     except (OSError, pa.ArrowException) as error:
         said = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path}: cannot be read as a Parquet file: {said}.") from error

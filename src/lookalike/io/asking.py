@@ -54,7 +54,7 @@ def ask(name: str, scheme: str, request: Callable[[], Result]) -> Result:
             if refused is not None:
                 raise refused from None  # the message of the other error can show what is secret
             if tried == TRIES:
-                raise Unreachable(f"{name}: cannot be reached: {reason(error)}; {TRIES} tries failed.") from None
+                raise Unreachable(f"{name}: cannot be reached{_why(name, error)}; {TRIES} tries failed.") from None
         time.sleep(min(LONGEST_WAIT, WAIT * 2 ** (tried - 1)) * random.uniform(0.5, 1.0))
     raise AssertionError
 
@@ -74,7 +74,7 @@ def _refusal(name: str, scheme: str, error: Exception) -> Exception | None:
         return Unreachable(f"{name}: access is denied; check the credentials, and what they allow.")
     lasting = isinstance(error, IsADirectoryError | ValueError | TypeError) or "Validation" in kind
     if lasting or (400 <= code < 500 and code not in AGAIN):
-        return Unreachable(f"{name}: cannot be reached: {reason(error)}.")
+        return Unreachable(f"{name}: cannot be reached{_why(name, error)}.")
     return None
 
 
@@ -105,6 +105,12 @@ def reason(error: BaseException) -> str:
     """
     text = " ".join(str(error).split()) or type(error).__name__
     return WRITTEN_ADDRESS.sub(lambda found: shown(found[0]), text).rstrip(".")
+
+
+def _why(name: str, error: BaseException) -> str:
+    """Return what an error says of a file, after a colon; nothing if it only repeats the name."""
+    why = reason(error)
+    return "" if why == name else f": {why}"
 
 
 def _code(error: BaseException | None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, did_you_mean
+from lookalike.core.errors import DataError, UsageError, did_you_mean, parameter
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
@@ -33,11 +33,13 @@ def embedding_function(name: str) -> Embed:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise UsageError(f"embed: there is no module {module!r} in this folder or among the packages.") from None
+        raise UsageError(
+            f"{parameter('embed')}: there is no module {module!r} in this folder or among the packages."
+        ) from None
     embed = getattr(found, function, None)
     if not callable(embed):
         hint = did_you_mean(function, [one for one in vars(found) if callable(getattr(found, one))])
-        raise UsageError(f"embed: module {module!r} has no function {function!r}.{hint}")
+        raise UsageError(f"{parameter('embed')}: module {module!r} has no function {function!r}.{hint}")
     return embed  # type: ignore[no-any-return]
 
 

@@ -68,8 +68,10 @@ class RecordSource(ItemSource):
             names_apart(part, schema)
             schema = schema.remove_metadata()
             tables = [good.table for good in self._good_rows(part, schema, broken_texts, run=run)]
+            # Readers of Parquet can yield `string` where the file declares `large_string`.
+            alike = [conform(table.replace_schema_metadata(), schema) for table in tables]
             # The empty table keeps the columns when there are no rows.
-            return pa.concat_tables([schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
+            return pa.concat_tables([schema.empty_table(), *alike])
 
 
 def read_table(given: Any, what: str, run: Run) -> pa.Table:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, argument, choice, parameter, whole
+from lookalike.core.errors import DataError, UsageError, argument, choice, closest, parameter, whole
 from lookalike.items.sets import Sets, text_bounds
 from lookalike.items.stop_words import parse_codes, words_of
 from lookalike.kernels import characters, text
@@ -112,12 +112,11 @@ class Shingles:
         """
         unit, _, k = str(spec).partition(":")
         joined = re.fullmatch(rf"({'|'.join(UNITS)})s?\W*(\d+)", str(spec))
-        if joined and unit not in UNITS:
-            hint = f"Did you mean '{joined[1]}:{joined[2]}'?"
-            raise UsageError(f"shingles must look like char:9, word:5 or stop:3; got {spec!r}. {hint}")
-        choice("the unit of shingles", unit, UNITS)
-        if k and not (k.isdecimal() and int(k)):
-            raise UsageError(f"shingles must look like char:9, word:5 or stop:3; got {spec!r}.")
+        near = closest(unit, UNITS)
+        meant = f"{joined[1]}:{joined[2]}" if joined else near and f"{near}:{k}".rstrip(":")
+        if unit not in UNITS or (k and not (k.isdecimal() and int(k))):
+            hint = f" Did you mean {meant!r}?" if meant and meant != spec else ""
+            raise UsageError(f"shingles must look like char:9, word:5 or stop:3; got {spec!r}.{hint}")
         return cls(k=int(k) if k else DEFAULT_K[unit], unit=unit, **options)
 
     def __str__(self) -> str:

@@ -69,6 +69,8 @@ def _read_file(source: Source, at: int, question: str | None, answer: str | None
     one = copy(source)
     one.parts = source.parts[at : at + 1]
     name, columns = one.parts[0].name, one.column_names()
+    if question is not None:
+        one_column(columns, question, f"{name}:", " for the questions")
     if one.text is None:
         one.text = question or next((usual for usual in QUESTIONS if usual in columns), None)
     try:

@@ -73,7 +73,8 @@ class Earlier:
             )
         if not update:
             how = f"{remedy('update=True', '--update')} creates one"
-            raise StoreError(f"{self.path}: this is no folder of earlier units; {how}.")
+            what = "this is no folder of earlier units" if self.path.exists() else "no such folder"
+            raise StoreError(f"{self.path}: {what}; {how}.")
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise StoreError(f"{self.path}: already exists and is no folder of earlier units; choose a new folder.")
         if not self.path.absolute().parent.is_dir():

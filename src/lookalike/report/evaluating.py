@@ -273,9 +273,7 @@ def groups_of(found: ResultFile) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     if group is not None:
         return ids_in(found.table, "id", found.name), ids_in(found.table, group, found.name)
     if not found.has("id", "kept"):
-        raise DataError(
-            f"{found.name}: is not a lookalike result, which lists {KINDS}; it has {', '.join(found.columns)}."
-        )
+        raise DataError(f"{found.name}: must list {KINDS}; it has {', '.join(found.columns)}.")
     removed, kept = (ids_in(found.table, name, found.name) for name in ("id", "kept"))
     once = pa.chunked_array([kept.unique()])
     both = pa.chunked_array([*removed.chunks, *once.chunks], kept.type)

@@ -140,9 +140,7 @@ class ResultFile:
         if self.has("id") and (self.has("cluster") or self.has("group")):
             found = finding_of(self._clusters("cluster" if self.has("cluster") else "group", items))
             return self._titled(found, "cluster")
-        raise DataError(
-            f"{self.name}: is not a lookalike result, which lists {KINDS}; it has {', '.join(self.columns)}."
-        )
+        raise DataError(f"{self.name}: must list {KINDS}; it has {', '.join(self.columns)}.")
 
     def _titled(self, finding: Finding, what: str) -> Finding:
         """Return the finding with the number of items read in its title, if the file has it."""

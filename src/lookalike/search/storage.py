@@ -74,9 +74,10 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     both = f"{parameter('memory')} and {parameter('workdir')}"
     files = [source_files(source, settings.workdir) for source in items]
     measure = SHORT.get(settings.measure, settings.measure)
-    if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
-        exact = argument("method", "exact")
-        raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1, not {exact}.")
+    refused = {"measure": measure not in HASHED, "method": settings.method == "exact", "recall": settings.recall == 1}
+    for name in (name for name in refused if refused[name]):
+        got = argument(name, getattr(settings, name))
+        raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1; got {got}.")
     if isinstance(settings.workdir, Shards):
         for name in ("within", "across", "audit"):
             if getattr(settings, name):

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookalike.core import shards
+from lookalike.core.shared import SharedStorage
 from lookalike.core.shards import FOLDER, Shards
 from lookalike.search import sharing
 from tests.commands import GUARD, complaint, spawn
@@ -51,6 +52,7 @@ def put(folder, name, ids=True):
 def _small_pieces(monkeypatch):
     monkeypatch.setattr(sharing, "LEAST", 60_000)
     monkeypatch.setattr(shards, "POLL", 0.02)
+    monkeypatch.setattr(SharedStorage, "growing", None)  # each process would make all of such columns, in memory
 
 
 def same(run, out, name, *command):

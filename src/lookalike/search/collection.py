@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.run import Run, slices
+from lookalike.core.run import Run, Tick, slices
 from lookalike.core.shared import SharedStorage
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
@@ -37,7 +37,7 @@ from lookalike.search.makers import SLICE, Chunk, Maker, ReadySets, SourceSets, 
 from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
 from lookalike.search.sampling import Sample, expected_effort, take_sample
-from lookalike.search.sharing import sketch_in_pieces
+from lookalike.search.sharing import sets_in_pieces, sketch_in_pieces
 from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
@@ -90,19 +90,29 @@ class Collection:
     def sets(self, rows: np.ndarray, run: Run, name: str | None = None) -> Sets:
         """Return the sets at ascending positions; named ones are kept in the storage."""
         storage = self.storage if name is not None else Storage()
-        kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
-        grown = storage.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
-        done = grown.done
         with run.stage("sets of candidates", len(rows)) as tick:
-            tick(done)
-            made = run.map(self.maker.make, self.maker.tasks(rows[done:], run))
-            for now in grown.extend(_counted(made, done), run):
-                tick(now - done)
-                done = now
-            elements, sizes = grown.finish(run)
-            sets = Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
-            room = storage.empty(f"{name}.weights", len(elements), np.float64) if self.weighing.wanted.idf else None
+            if isinstance(storage, SharedStorage):
+                assert isinstance(self.maker, SourceSets)
+                sets = sets_in_pieces(self.maker, rows, name or "", run, storage, tick)
+            else:
+                sets = self._grown_sets(rows, name or "", run, storage, tick)
+            room = (
+                storage.empty(f"{name}.weights", len(sets.elements), np.float64) if self.weighing.wanted.idf else None
+            )
             return self.weighing.weighed(sets, room, run)
+
+    def _grown_sets(self, rows: np.ndarray, name: str, run: Run, storage: Storage, tick: Tick) -> Sets:
+        """Return the sets at ascending positions, of which an earlier run can have made some."""
+        kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
+        grown = storage.growing(name, kinds, {"elements": int(self.counts[rows].sum())})
+        done = grown.done
+        tick(done)
+        made = run.map(self.maker.make, self.maker.tasks(rows[done:], run))
+        for now in grown.extend(_counted(made, done), run):
+            tick(now - done)
+            done = now
+        elements, sizes = grown.finish(run)
+        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
 
 
 def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.ndarray]]]:

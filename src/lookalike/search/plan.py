@@ -422,7 +422,6 @@ def fit(
         return banded
     if ranks is None and not listing:  # the start of a file says little about all its pairs
         return banded
-        return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
     join = "an exact join"
     cost = indexing_cost(items, size, effort, ranks is not None)

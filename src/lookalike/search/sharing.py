@@ -77,7 +77,9 @@ def sketch_in_pieces(
     return [*columns, tables_of(ids)]
 
 
-def sets_in_pieces(maker: "SourceSets", rows: np.ndarray, name: str, run: Run, storage: SharedStorage) -> Sets:
+def sets_in_pieces(
+    maker: "SourceSets", rows: np.ndarray, name: str, run: Run, storage: SharedStorage, tick: Tick
+) -> Sets:
     """Return the sets of documents at ascending positions."""
     (source,) = maker.sources  # no command compares two collections in several processes
     pieces = pieces_of(source)
@@ -93,9 +95,8 @@ def sets_in_pieces(maker: "SourceSets", rows: np.ndarray, name: str, run: Run, s
         sizes = [np.empty(0, np.int64), *(one.sizes for one in made)]
         return [elements, sizes], {"documents": sum(map(len, sizes))}
 
-    with run.stage("sets of candidates", len(rows)) as tick:
-        names = storage.in_pieces(name, len(pieces), tasks, lambda at, task: makers[at].make(task), gather, run, tick)
-        elements, sizes = storage.joined(name, ["elements", "sizes"], names)
+    names = storage.in_pieces(name, len(pieces), tasks, lambda at, task: makers[at].make(task), gather, run, tick)
+    elements, sizes = storage.joined(name, ["elements", "sizes"], names)
     return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
 
 

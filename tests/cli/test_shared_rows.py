@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookalike.core import shards
-from lookalike.core.shared import SharedStorage
 from lookalike.core.shards import FOLDER, Shards
+from lookalike.core.shared import SharedStorage
 from lookalike.search import sharing
 from tests.commands import GUARD, complaint, spawn
 from tests.samples import texts_of

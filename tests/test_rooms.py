@@ -18,6 +18,8 @@ ACROSS = {
     "test_in_browser.py",  # the pages of a room, in a real browser
     "test_bad_input.py",  # bad inputs, whichever command reads them
     "test_brute_force.py",  # options for pipelines, whichever command has them
+    "test_cluster.py",  # the jobs of a room on a cluster of several processes
+    "test_servers.py",  # what a room reads, from real servers
 }
 
 

@@ -251,7 +251,7 @@ BAD_OPTIONS = [
     (("--recall", "1", "--method", "lsh"), "recall must be below 1 for --method lsh; for recall 1 use --method exact."),
     (("--shingle", "char:0"), "--shingle must look like char:9, word:5 or stop:3; got 'char:0'."),
     (("--shingle", "char:x"), "char:x"),
-    (("--shingle", "wrd:3"), "Did you mean 'word'?"),
+    (("--shingle", "wrd:3"), "Did you mean 'word:3'?"),
     (("--method", "exat"), "method must be one of auto, lsh, exact; got 'exat'. Did you mean 'exact'?"),
     (("--format", "jsnl"), "Did you mean 'jsonl'?"),
     (("--on-error", "skp"), "Did you mean 'skip'?"),

@@ -156,8 +156,12 @@ def test_chunks_are_joined(body, sizes):
         (b"x", ("Content-Encoding", "br"), "is a page compressed with Brotli, which is not supported"),
         (b"\x1f\x8b\x08", ("Content-Encoding", "gzip"), "has a page that cannot be decompressed: it is cut off"),
         (b"\x1f\x8b" + b"x" * 9, ("Content-Encoding", "gzip"), "has a page that cannot be decompressed: Error -3"),
-        (gzip.compress(b"x" * 10**6), ("Content-Encoding", "gzip"), "has more than 1,000 bytes, and Source"),
-        (b"x" * 1001, ("X-Other", "y"), "has more than 1,000 bytes, and Source"),
+        (
+            gzip.compress(b"x" * 10**6),
+            ("Content-Encoding", "gzip"),
+            r"has more than 1,000 bytes, the limit set by Source",
+        ),
+        (b"x" * 1001, ("X-Other", "y"), r"has more than 1,000 bytes, the limit set by Source"),
     ],
 )
 def test_pages_that_are_bad_rows(tmp_path, content, headers, why):

@@ -32,6 +32,7 @@ from lookalike.index.replay import Replay, SiftedBatch
 from lookalike.index.sifting import Sieve
 from lookalike.index.store import building
 from lookalike.io.documents import Source
+from lookalike.io.remote import must_be_local
 from lookalike.io.write import write_tables
 from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES, exact_fraction
@@ -106,6 +107,7 @@ def opened(
     run: TerminalRun,
 ) -> Iterator[Index]:
     """Open the index, or with `update` create it; raise an error if the options contradict it."""
+    must_be_local(path, "an index")
     with ExitStack() as stack:
         place = Path(path).absolute()
         if update and not place.exists() and place.parent.is_dir():

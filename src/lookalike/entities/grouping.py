@@ -149,11 +149,12 @@ class RecordClusters(Clusters):
     ("left", "A1"). `cuts` lists the matches that were not believed, and why.
 
     >>> import lookalike as la
-    >>> people = [("Ann Lee", "9 Elm Street"), ("Bill Smith", "3 Oak Road"), ("Smith, William", "3 Oak Rd")]
-    >>> records = [{"name": name, "address": address, "town": "Ansel"} for name, address in people]
+    >>> people = ["Ann Lee/9 Elm Street/Ansel", "Bill Smith/3 Oak Road/Holm", "Smith, William/3 Oak Rd/Holm"]
+    >>> people.append("Carla Diaz/12 High Street/Ansel")
+    >>> records = [dict(zip(("name", "address", "town"), one.split("/"))) for one in people]
     >>> clusters = la.entities.resolve(records, fields=["name=name", "address", "town"]).clusters()
     >>> clusters, list(clusters), len(clusters.cuts)
-    (<1 cluster among 3 records>, [[1, 2]], 0)
+    (<1 cluster among 4 records>, [[1, 2]], 0)
     """
 
     sides: Sides

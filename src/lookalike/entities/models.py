@@ -49,8 +49,9 @@ class ResolveModel:
     """What was learned from one table or two, with the settings under which it was learned.
 
     >>> import lookalike as la
-    >>> people = [("Ann Lee", "9 Elm Street"), ("Bill Smith", "3 Oak Road"), ("Smith, William", "3 Oak Rd")]
-    >>> records = [{"name": name, "address": address, "town": "Ansel"} for name, address in people]
+    >>> people = ["Ann Lee/9 Elm Street/Ansel", "Bill Smith/3 Oak Road/Holm", "Smith, William/3 Oak Rd/Holm"]
+    >>> people.append("Carla Diaz/12 High Street/Ansel")
+    >>> records = [dict(zip(("name", "address", "town"), one.split("/"))) for one in people]
     >>> model = la.entities.resolve(records, fields=["name=name", "address", "town"]).model()
     >>> [str(field) for field in model.fields], model.tables
     (['name=name', 'address=address', 'town=text'], 1)

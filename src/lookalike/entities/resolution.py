@@ -34,11 +34,12 @@ class Resolution(Result):
     """Pairs of records that are likely matches, best first; `every` holds all scored pairs.
 
     >>> import lookalike as la
-    >>> people = [("Ann Lee", "9 Elm Street"), ("Bill Smith", "3 Oak Road"), ("Smith, William", "3 Oak Rd")]
-    >>> records = [{"name": name, "address": address, "town": "Ansel"} for name, address in people]
+    >>> people = ["Ann Lee/9 Elm Street/Ansel", "Bill Smith/3 Oak Road/Holm", "Smith, William/3 Oak Rd/Holm"]
+    >>> people.append("Carla Diaz/12 High Street/Ansel")
+    >>> records = [dict(zip(("name", "address", "town"), one.split("/"))) for one in people]
     >>> found = la.entities.resolve(records, fields=["name=name", "address", "town"])
     >>> found, found.explain(0)[0]["way"]
-    (<1 match of 3 records>, 'same but for short forms')
+    (<1 match of 4 records>, 'same but for short forms')
     """
 
     left: np.ndarray  # positions in the first table

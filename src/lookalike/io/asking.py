@@ -108,8 +108,10 @@ def reason(error: BaseException) -> str:
 
 
 def _why(name: str, error: BaseException) -> str:
-    """Return what an error says of a file, after a colon; nothing if it only repeats the name."""
+    """Return what an error says of a file, after a colon; if it only repeats the name, what its cause says."""
     why = reason(error)
+    if why == name and error.__cause__ is not None:
+        return _why(name, error.__cause__)
     return "" if why == name else f": {why}"
 
 

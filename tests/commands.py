@@ -79,14 +79,14 @@ GUARD = 300  # seconds to wait; ample even on a busy machine
 # Makes work slow: tiny batches, each of which reports that it has begun and takes a while.
 SLOW = """
 import functools, os, time
-import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.io.documents
+import lookalike.cli.progress, lookalike.search.sketching, lookalike.find, lookalike.io.documents
 lookalike.io.documents.Source = functools.partial(lookalike.io.documents.Source, batch_bytes=1000)
-quick = lookalike.search.collection.band_keys
+quick = lookalike.search.sketching.band_keys
 def slow(*args):
     os.write(1, b"begun\\n")  # in one piece, whichever threads write
     time.sleep({pause})
     return quick(*args)
-lookalike.search.collection.band_keys = slow
+lookalike.search.sketching.band_keys = slow
 lookalike.cli.progress.PATIENCE = 0.05
 from lookalike.cli import main
 main()

@@ -14,8 +14,8 @@ from lookalike.families import MinHash
 from lookalike.families.minhash import PRIME, is_prime
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands, sketch_rows
-from lookalike.search.collection import band_keys
 from lookalike.search.plan import Bands, Plan
+from lookalike.search.sketching import band_keys
 from tests import reference
 
 NONE = int(EMPTY)

@@ -100,7 +100,7 @@ def test_results_do_not_depend_on_threads_or_pieces(threads, piece, monkeypatch)
     rng = np.random.default_rng(3)
     documents = ["".join(rng.choice(list("abc"), 200)) for _ in range(60)]
     expected = la.find_passages(documents, length=9, unit="char", threads=1).to_arrow()
-    monkeypatch.setattr("lookalike.search.collection.PIECE", piece)
+    monkeypatch.setattr("lookalike.search.sketching.PIECE", piece)
     monkeypatch.setattr("lookalike.passages.linking.PART", piece)
     monkeypatch.setattr("lookalike.passages.places.COMPARED", piece)
     assert la.find_passages(documents, length=9, unit="char", threads=threads).to_arrow().equals(expected)

@@ -16,7 +16,6 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.measures import MEASURES
-from lookalike.search.collection import band_keys
 from lookalike.search.joins import element_counts, element_ranks
 from lookalike.search.plan import (
     BAND,
@@ -31,6 +30,7 @@ from lookalike.search.plan import (
     fit,
     make_plan,
 )
+from lookalike.search.sketching import band_keys
 from lookalike.theory.amplify import Bands, bands_for
 
 

@@ -22,9 +22,9 @@ from lookalike.kernels.differences import pack_differences, unpack_rows
 from lookalike.kernels.sets import hash_rows, overlaps_between
 from lookalike.kernels.sketch import fold_bands
 from lookalike.measures import MEASURES
-from lookalike.search.collection import band_keys
 from lookalike.search.plan import Plan, fit, make_plan
 from lookalike.search.saved import plan_of
+from lookalike.search.sketching import band_keys
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.search.tables import part_tables
 from lookalike.search.vector_plan import VectorPlan, fit_tables, make_vector_plan

@@ -21,8 +21,8 @@ from lookalike.items.shingles import Shingles
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.passages import choose_anchors
 from lookalike.results import Holder
-from lookalike.search.collection import pieces
 from lookalike.search.ids import unique_ids
+from lookalike.search.sketching import pieces
 
 WHOLE, HASH, SMALL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.int32)
 

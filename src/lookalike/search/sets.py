@@ -23,11 +23,12 @@ from lookalike.results.explanations import SharedElements
 from lookalike.search.audit import Audit, audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
-from lookalike.search.collection import Collection, take_in_sets, take_in_texts
+from lookalike.search.collection import Collection
 from lookalike.search.containing import contained_pairs
 from lookalike.search.grouping import grouping_of
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
+from lookalike.search.intake import take_in_sets, take_in_texts
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.makers import TextSets
 from lookalike.search.plan import fit, make_plan

@@ -11,8 +11,8 @@ from lookalike.core.errors import DataError
 from lookalike.items.sets import Sets, hash_integers, hash_texts
 from lookalike.items.shingles import Shingles
 from lookalike.kernels.sets import hash_rows
-from lookalike.search.collection import Columns, band_keys, pieces, sketch_texts
 from lookalike.search.plan import Plan
+from lookalike.search.sketching import Columns, band_keys, pieces, sketch_texts
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from lookalike.entities.reading import id_columns
 from lookalike.entities.values import day_comes_first
 from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets
-from lookalike.search.collection import SAMPLE_SETS
+from lookalike.search.intake import SAMPLE_SETS
 from lookalike.search.plan import fit, make_plan
 from lookalike.search.settings import MAX_PAIRS
 from lookalike.spark.frames import Frames, Ranks, staged

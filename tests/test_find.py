@@ -16,7 +16,7 @@ import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.core.run import Run
 from lookalike.items.sides import Sides
-from lookalike.search import plan as plan_module
+from lookalike.search import fitting
 from lookalike.search.identical import group_identical
 from tests import reference as ref
 
@@ -29,7 +29,7 @@ ONE = Run(1)
 def _bands_where_there_is_a_choice():
     """Prefer bands: small collections would all be joined exactly, which tests/search checks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan_module, "INDEX", 1e12)
+        patch.setattr(fitting, "INDEX", 1e12)
         yield
 
 

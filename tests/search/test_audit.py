@@ -14,8 +14,9 @@ from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
 from lookalike.search.audit import Audit, audit
+from lookalike.search.fitting import fit
 from lookalike.search.intake import take_in_sets
-from lookalike.search.plan import fit, make_plan
+from lookalike.search.plan import make_plan
 from tests import reference as ref
 from tests.vector_samples import THRESHOLDS, drawn, oracle, sample_of
 

@@ -6,8 +6,9 @@ from fractions import Fraction
 import pytest
 
 from lookalike.core.storage import Storage
+from lookalike.search.fitting import PROGRAM
 from lookalike.search.needs import Needs, needs_of
-from lookalike.search.plan import PROGRAM, Plan, make_plan
+from lookalike.search.plan import Plan, make_plan
 from tests.commands import Commands
 from tests.samples import families, write
 

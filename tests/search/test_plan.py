@@ -16,20 +16,9 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.measures import MEASURES
+from lookalike.search.fitting import BAND, CANDIDATE, DRAW, ELEMENT, SAMPLE, SAMPLE_HASHES, cheapest_bands, fit
 from lookalike.search.joins import element_counts, element_ranks
-from lookalike.search.plan import (
-    BAND,
-    CANDIDATE,
-    DRAW,
-    ELEMENT,
-    MOST_HASHES,
-    SAMPLE,
-    SAMPLE_HASHES,
-    Plan,
-    cheapest_bands,
-    fit,
-    make_plan,
-)
+from lookalike.search.plan import MOST_HASHES, Plan, make_plan
 from lookalike.search.sketching import band_keys
 from lookalike.theory.amplify import Bands, bands_for
 

@@ -22,7 +22,8 @@ from lookalike.kernels.differences import pack_differences, unpack_rows
 from lookalike.kernels.sets import hash_rows, overlaps_between
 from lookalike.kernels.sketch import fold_bands
 from lookalike.measures import MEASURES
-from lookalike.search.plan import Plan, fit, make_plan
+from lookalike.search.fitting import fit
+from lookalike.search.plan import Plan, make_plan
 from lookalike.search.saved import plan_of
 from lookalike.search.sketching import band_keys
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of

@@ -10,8 +10,8 @@ from lookalike.devices.opening import has_torch, open_cuda, open_if_usable
 from lookalike.items.bits import Bits
 from lookalike.items.sides import Sides
 from lookalike.items.vectors import Vectors
+from lookalike.search.effort import Effort
 from lookalike.search.heads import full_width, pair_cost
-from lookalike.search.plan import Effort
 from lookalike.search.settings import Settings
 from lookalike.search.spaces import Space
 from lookalike.search.vector_plan import VectorPlan, look_at

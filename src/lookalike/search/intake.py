@@ -23,13 +23,14 @@ from lookalike.items.sets import Sets
 from lookalike.items.shingles import Rows, Shingles
 from lookalike.kernels.sets import hash_rows
 from lookalike.search.collection import Collection
+from lookalike.search.effort import Effort
 from lookalike.search.grouping import Grouping
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.ids import unique_ids
 from lookalike.search.joins import element_ranks
 from lookalike.search.makers import SLICE, Chunk, Maker, ReadySets, SourceSets, TextSets
 from lookalike.search.needs import needs_of
-from lookalike.search.plan import Effort, Plan
+from lookalike.search.plan import Plan
 from lookalike.search.sampling import Sample, expected_effort, take_sample
 from lookalike.search.sharing import sketch_in_pieces
 from lookalike.search.sketching import (

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from lookalike.core.storage import Storage
-from lookalike.search.plan import PROGRAM, SHARE, Plan
+from lookalike.search.fitting import PROGRAM, SHARE
+from lookalike.search.plan import Plan
 from lookalike.search.weighing import ENTRY
 
 COLUMNS = 57  # bytes per item, apart from the keys of bands: counts, lengths, contents, and an id of 24

@@ -11,7 +11,8 @@ from lookalike.io.documents import Source
 from lookalike.io.formats import FORMATS
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles
-from lookalike.search.plan import SAMPLE, Effort
+from lookalike.search.effort import Effort
+from lookalike.search.fitting import SAMPLE
 
 SAMPLE_BYTES, TIMED = 8 << 20, 1 << 19  # of texts to plan from, and to time
 SHINGLE = {"char": 4.8, "word": 2.9}  # nanoseconds per byte on the machine of the costs in `plan`

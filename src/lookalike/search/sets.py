@@ -25,13 +25,14 @@ from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection
 from lookalike.search.containing import contained_pairs
+from lookalike.search.fitting import fit
 from lookalike.search.grouping import grouping_of
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.intake import take_in_sets, take_in_texts
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.makers import TextSets
-from lookalike.search.plan import fit, make_plan
+from lookalike.search.plan import make_plan
 from lookalike.search.settings import Settings
 from lookalike.search.verify import both_ways, verify_bands
 from lookalike.search.weighing import Wanted

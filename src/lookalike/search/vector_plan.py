@@ -18,8 +18,9 @@ from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.sides import ALONE, Sides
 from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_VECTORS
+from lookalike.search.effort import ONE_CORE, Effort
 from lookalike.search.multiprobe import found
-from lookalike.search.plan import ONE_CORE, Effort, Plan
+from lookalike.search.plan import Plan
 from lookalike.search.spaces import BitSpace, Functions, Space, VectorSpace
 from lookalike.theory.amplify import And, Bands, Or, bands_for
 

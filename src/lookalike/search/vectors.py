@@ -23,6 +23,7 @@ from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
+from lookalike.search.effort import Effort
 from lookalike.search.identical import Groups
 from lookalike.search.ids import unique_ids
 from lookalike.search.in_turn import keep_in_turn
@@ -30,7 +31,6 @@ from lookalike.search.inputs import no_threshold
 from lookalike.search.keeping import Keeping
 from lookalike.search.nearest import last_of, nearest
 from lookalike.search.on_device import Joiner
-from lookalike.search.plan import Effort
 from lookalike.search.settings import Settings
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.search.tables import (

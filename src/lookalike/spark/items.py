@@ -36,8 +36,9 @@ from lookalike.io.documents import HEAD, TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
+from lookalike.search.fitting import fit
 from lookalike.search.keeping import Keeping
-from lookalike.search.plan import Plan, fit, make_plan
+from lookalike.search.plan import Plan, make_plan
 from lookalike.search.sampling import sample_rows
 from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.making import Making, OfLists, OfTexts

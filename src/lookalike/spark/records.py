@@ -24,8 +24,9 @@ from lookalike.entities.reading import id_columns
 from lookalike.entities.values import day_comes_first
 from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets
+from lookalike.search.fitting import fit
 from lookalike.search.intake import SAMPLE_SETS
-from lookalike.search.plan import fit, make_plan
+from lookalike.search.plan import make_plan
 from lookalike.search.settings import MAX_PAIRS
 from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.graphs import written_down

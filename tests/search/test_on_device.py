@@ -1,6 +1,5 @@
 """Searches on a device, in plain NumPy, find the pairs and values of brute force, bit for bit."""
 
-import gc
 import weakref
 from itertools import pairwise
 
@@ -37,7 +36,6 @@ class Recording(Plain):
 
     def load(self, rows, frame, run):
         self.loads += 1
-        gc.collect()
         self.most = max(self.most, len(self.held) + 1)
         loaded = Held(**vars(super().load(rows, frame, run)))
         self.held.add(loaded)

@@ -158,6 +158,24 @@ def test_compacting_among_readers_and_writers(place):
 
 
 @pytest.mark.slow
+def test_a_killed_reader_does_not_hold_on_to_old_pages(place):
+    """Although the writer stays open all the while."""
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        code = f"""
+from lookalike.index import Index
+with Index.open({str(place)!r}).store.reading():
+    print("reading", flush=True)
+    input()
+"""
+        command = [sys.executable, "-c", code]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+            assert reader.stdout.readline() == "reading\n"
+            reader.kill()
+        index.remove([0])
+        index.remove([1])
+        assert str(reader.pid) not in index.store.live.env.readers()
+
+
 def test_what_a_killed_build_left_is_removed(place, tmp_path):
     code = f"""
 import os
@@ -269,6 +287,22 @@ def test_an_index_that_is_cut_short(place):
     (place / "data.mdb").write_bytes(content[: len(content) // 2])
     with pytest.raises(StoreError, match=r": is truncated; use a complete copy, or build it again\.$"):
         Index.open(place)
+
+
+def test_an_index_whose_last_pages_were_never_needed(place):
+    """LMDB does not write pages that one change took and gave back, so the file is short but complete."""
+    Index.build(place, texts_of(300)).close()
+    with Index.open(place) as index, index.store.writing() as writer:
+        writer.attach(b"large", bytes(100_000))
+        writer.attach(b"large", None)
+    with Index.open(place) as index:
+        pages = index.store.live.env.info()["last_pgno"] + 1
+        assert index.store.byte_size() < pages * index.store.live.env.stat()["psize"]
+        assert index.verify() == 300
+        index.compact()
+        index.add(["another text"])
+    with Index.open(place) as index:
+        assert index.verify() == 301
 
 
 # --- backup ---

@@ -28,6 +28,7 @@ from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.kept import ODD
 from lookalike.index.old import OLD_TABLES, OldReader
+from lookalike.index.pages import is_complete
 from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader
 from lookalike.index.writing import Writer
@@ -97,7 +98,7 @@ class Store:
         try:
             if lock:
                 env.reader_check()  # releases the readers of killed processes
-            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > self.byte_size():
+            if not is_complete(env, self._data):
                 raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
             return Tables(env, os.stat(self._data).st_ino, *tables_in(env, create))
         except BaseException:
@@ -200,6 +201,7 @@ class Store:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
         with self._known_errors(), self._my_turn(), self._in_use() as live:
             self.check_format()
+            live.env.reader_check()  # for a reader that was killed, pages would never be used again
             with live.env.begin(write=True, buffers=True) as txn:
                 yield Writer(txn, live.tables)
 
@@ -240,7 +242,7 @@ class Store:
         """Wait until others have written, in this process or another, for at most `patience`."""
         if self._turn is None:
             raise StoreError(f"{self.path}: was opened read-only.")
-        busy = StoreError(f"{self.path}: another writer is using the index; try again when it is done.")
+        busy = BusyStore(f"{self.path}: another writer is using the index; try again when it is done.")
         end = math.inf if self.patience is None else time.monotonic() + self.patience
         if not self._writing.acquire(timeout=-1 if self.patience is None else self.patience):
             raise busy
@@ -364,6 +366,10 @@ def check_new(path: Path) -> None:
         raise DataError(f"{path}: already exists; an index needs a new folder.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"{path}: cannot be created: there is no folder {path.absolute().parent}.")
+
+
+class BusyStore(StoreError):
+    """Another writer has not ended in time."""
 
 
 class NoIndex(StoreError):

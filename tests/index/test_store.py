@@ -176,6 +176,17 @@ with Index.open({str(place)!r}).store.reading():
         assert str(reader.pid) not in index.store.live.env.readers()
 
 
+def test_readers_have_their_space_before_the_disk_is_full(place, tmp_path):
+    """The lock file is mapped: a process that needs a page of it for which there is no space is killed."""
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        index.backup(tmp_path / "copy.index")
+        Index.open(tmp_path / "copy.index", read_only=True).close()
+        index.compact()
+        (renewed,) = place.glob("tables-*-lock")
+        for path in (renewed, tmp_path / "copy.index" / "lock.mdb"):
+            assert path.stat().st_blocks * 512 >= path.stat().st_size >= 64 * store.READERS
+
+
 def test_what_a_killed_build_left_is_removed(place, tmp_path):
     code = f"""
 import os

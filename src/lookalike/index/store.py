@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copymode
 from threading import Lock, RLock
-from typing import Any
+from typing import IO, Any
 
 import lmdb
 
@@ -37,6 +37,8 @@ from lookalike.io.remote import must_be_local
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
 LINK = "tables-"  # before the inode of data.mdb: a link to it, whose lock file LMDB uses
+READERS = 1024  # at a time
+LOCK = 64 * (READERS + 64)  # bytes of a lock file, at least
 OPENING = 100  # hundredths of a second to wait while another process opens the tables
 PAGES = 1 << 16  # a multiple of the page size of all systems
 # How LMDB reports a full disk; a short write is an input/output error.
@@ -92,7 +94,7 @@ class Store:
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _opened_tables(self, read_only: bool, create: bool) -> Tables:
-        options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
+        options: dict[str, Any] = {"max_dbs": 16, "max_readers": READERS, "create": create}
         lock = not (read_only and self._is_fixed())
         env = self._environment(readonly=read_only, lock=lock, **options)
         try:
@@ -112,6 +114,9 @@ class Store:
         size = self.byte_size() if there else 0
         name = self.path / (LINK + str(os.stat(self._data).st_ino)) if there else self.path
         own = name != self.path and name.is_symlink()
+        if options["lock"]:
+            with suppress(OSError), new_lock(self.path / (f"{name.name}-lock" if own else "lock.mdb")):
+                pass  # if it cannot be made, LMDB says why
         room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
         while True:
             try:
@@ -316,7 +321,7 @@ class Store:
             try:
                 self._remove_locks(now)
                 (self.path / name).symlink_to("data.mdb")
-                with (self.path / f"{name}-lock").open("xb") as file:
+                with new_lock(self.path / f"{name}-lock") as file:
                     keep_permissions(file, locks[0].stat())
                 os.replace(fresh, there)
                 sync(self.path)
@@ -332,6 +337,14 @@ class Store:
         for path in self.path.glob(f"{LINK}*"):
             if path.name.removesuffix("-lock") != used:
                 path.unlink()
+
+
+@contextmanager
+def new_lock(path: Path) -> Iterator[IO[bytes]]:
+    """Create a lock file with all of its space: on a full disk, a new reader would crash for lack of it."""
+    with path.open("xb", buffering=0) as file:
+        file.write(bytes(LOCK))
+        yield file
 
 
 def tables_in(env: Any, create: bool) -> tuple[bool, dict[str, Any]]:

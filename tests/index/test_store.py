@@ -1,5 +1,7 @@
 """Check that nothing is lost when writers are killed or compete, or the disk is full."""
 
+import errno
+import os
 import random
 import stat
 import subprocess
@@ -12,7 +14,7 @@ import lmdb
 import pytest
 
 from lookalike.core.errors import DataError, StoreError, UsageError
-from lookalike.index import Index, store
+from lookalike.index import Index, runs, store
 from lookalike.index.sifting import drop
 from tests.commands import left_in
 from tests.index_samples import state, texts_of
@@ -185,6 +187,28 @@ def test_readers_have_their_space_before_the_disk_is_full(place, tmp_path):
         (renewed,) = place.glob("tables-*-lock")
         for path in (renewed, tmp_path / "copy.index" / "lock.mdb"):
             assert path.stat().st_blocks * 512 >= path.stat().st_size >= 64 * store.READERS
+
+
+def test_no_space_for_what_is_mapped(place, tmp_path, monkeypatch):
+    """It is an error before anything is mapped, since writing to a map would crash then."""
+
+    def full(file, length):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        index.backup(tmp_path / "copy.index")
+        monkeypatch.setattr(store, "allocate", full)
+        for work in (index.compact, lambda: Index.open(tmp_path / "copy.index")):
+            with pytest.raises(StoreError, match=r": could not be opened; the disk may be full\.$"):
+                work()
+        assert not (tmp_path / "copy.index" / "lock.mdb").exists()
+        assert index.verify() == 50
+    monkeypatch.undo()
+    monkeypatch.setattr(runs, "allocate", full)
+    monkeypatch.setattr(runs, "IN_MEMORY", 0)
+    with pytest.raises(OSError, match="No space left"):
+        Index.build(tmp_path / "new.index", texts_of(50))
+    assert not (tmp_path / "new.index").exists()
 
 
 def test_what_a_killed_build_left_is_removed(place, tmp_path):
@@ -469,7 +493,7 @@ def test_a_compaction_that_is_killed_as_it_replaces_the_tables(place, when):
     Index.build(place, texts, threshold=0.8).close()
     code = f"""
 import os
-from lookalike.index import Index, store
+from lookalike.index import Index, runs, store
 class Os:
     def __getattr__(self, name):
         return getattr(os, name)

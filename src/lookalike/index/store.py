@@ -8,6 +8,7 @@ file and of the new one must not share a lock file, so the new one has its own, 
 an index that was never compacted has lock.mdb.
 """
 
+import errno
 import fcntl
 import math
 import os
@@ -26,6 +27,7 @@ import lmdb
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
+from lookalike.core.workdir import allocate
 from lookalike.index.kept import ODD
 from lookalike.index.old import OLD_TABLES, OldReader
 from lookalike.index.pages import is_complete
@@ -115,8 +117,7 @@ class Store:
         name = self.path / (LINK + str(os.stat(self._data).st_ino)) if there else self.path
         own = name != self.path and name.is_symlink()
         if options["lock"]:
-            with suppress(OSError), new_lock(self.path / (f"{name.name}-lock" if own else "lock.mdb")):
-                pass  # if it cannot be made, LMDB says why
+            self._make_lock(f"{name.name}-lock" if own else "lock.mdb")
         room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
         while True:
             try:
@@ -128,6 +129,14 @@ class Store:
                         f"{self.path}: needs {max(size, LEAST_ROOM):,} bytes of address space; raise `ulimit -v`."
                     ) from None
                 room //= 2  # LMDB maps at least the size of the file
+
+    def _make_lock(self, name: str) -> None:
+        """Create the lock file unless it is there; LMDB says why if that is not allowed."""
+        try:
+            new_lock(self.path / name).close()
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise StoreError(f"{self.path}: could not be opened; the disk may be full.") from error
 
     def _is_fixed(self) -> bool:
         """Return whether nobody can write the tables, so that readers need no locks."""
@@ -339,12 +348,16 @@ class Store:
                 path.unlink()
 
 
-@contextmanager
-def new_lock(path: Path) -> Iterator[IO[bytes]]:
-    """Create a lock file with all of its space: on a full disk, a new reader would crash for lack of it."""
-    with path.open("xb", buffering=0) as file:
-        file.write(bytes(LOCK))
-        yield file
+def new_lock(path: Path) -> IO[bytes]:
+    """Create a lock file with all of its space: LMDB maps it, and would crash on a full disk."""
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb")
+    try:
+        allocate(file, LOCK)
+    except OSError:
+        file.close()
+        path.unlink()
+        raise
+    return file
 
 
 def tables_in(env: Any, create: bool) -> tuple[bool, dict[str, Any]]:

@@ -43,6 +43,19 @@ def test_a_restored_index_is_the_same(place, tmp_path, kind):
             assert again.verify() == len(items)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_without_items_any_more(place, tmp_path, kind):
+    """It knows what kind of items it had, and takes these again."""
+    items, options, column = KINDS[kind]
+    with Index.build(place, items, **options) as index:
+        index.remove(range(len(items)))
+        index.export(tmp_path / "some.parquet")
+        assert pq.read_schema(tmp_path / "some.parquet").names == ["id", column]
+        with Index.restore(tmp_path / "again.index", tmp_path / "some.parquet") as again:
+            assert (len(again), again.kind) == (0, index.kind)
+            assert again.add(items) == len(items)
+
+
 def test_ids_of_both_types_and_removed_items(place, tmp_path):
     """A string stays a string; the order in which items were added stays as it is."""
     with Index.build(place, ["a b c", "d e f", "g h i", "a b c"], ["7", 7, "x", -3], shingles="word:1") as index:
@@ -84,7 +97,8 @@ def test_files_that_are_no_export(place, tmp_path):
         Index.restore(place, some)
     with Index.build(tmp_path / "other.index", texts_of(3)) as index:
         settings = index.settings
-        for wrong, said in (({"wanted": {}}, "are damaged"), ({"format": 2}, "was exported from an index of format 2")):
+        damages = [({"wanted": {}}, "are damaged"), ({"coding": None}, "are damaged")]
+        for wrong, said in (*damages, ({"format": 2}, "was exported from an index of format 2")):
             metadata = {SETTINGS: json.dumps(settings | wrong)}
             pq.write_table(pa.table({"id": [1]}).replace_schema_metadata(metadata), some)
             with pytest.raises(DataError, match=said):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lookalike.core.errors import AlreadyThere, DataError, NotThere, StoreError
 from lookalike.index import Index
 from lookalike.index.grouping import Change, WriteQueue
+from lookalike.index.store import BusyStore
 from tests.index_samples import clear, made, texts_of
 
 
@@ -19,14 +20,14 @@ class Writes:
 
     def __init__(self):
         self.may, self.begun, self.groups = Event(), Event(), []
-        self.group = WriteQueue(self.write)
+        self.group, self.error = WriteQueue(self.write), StoreError("the disk is full.")
 
     def write(self, changes):
         self.begun.set()
         self.may.wait()
         self.groups.append([change.ids for change in changes])
         if [7] in self.groups[-1]:
-            raise StoreError("the disk is full.")
+            raise self.error
         return [len(change.ids) for change in changes]
 
 
@@ -57,6 +58,31 @@ def test_a_group_that_fails_is_written_one_by_one():
         some[3].result()
     writes.group.close()
     assert writes.groups == [[[0]], [[6], [7], [8]], [[6]], [[7]], [[8]]]
+
+
+def test_a_group_waits_once_for_another_writer():
+    """Not once for each change of the group, which clients would wait for in turn."""
+    writes = Writes()
+    writes.group.put(Change(None, [0]))
+    writes.begun.wait()
+    writes.error = BusyStore("another writer is using the index.")
+    some = [writes.group.put(Change(None, [at])) for at in (6, 7, 8)]
+    writes.may.set()
+    for one in some:
+        with pytest.raises(BusyStore):
+            one.result()
+    writes.group.close()
+    assert writes.groups == [[[0]], [[6], [7], [8]]]
+
+
+def test_a_group_goes_on_if_the_tables_cannot_be_tidied():
+    def tidy():
+        raise MemoryError
+
+    group = WriteQueue(lambda changes: [1] * len(changes), tidy)
+    for _ in range(2):
+        assert group.put(Change(None, [1])).result(timeout=60) == 1
+    group.close()
 
 
 def test_a_closed_group_can_be_used_again():

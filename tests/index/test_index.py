@@ -28,7 +28,12 @@ def test_repeated_ids_in_different_batches(tmp_path, monkeypatch):
     with Index.create(tmp_path / "other") as index:
         with pytest.raises(DataError, match=r"^ids must be unique; 'a' occurs more than once\.$"):
             index.add(texts_of(5), ["a", "b", "c", "a", "d"], batch=2)
-        index.add(texts_of(1), ["a"])
+        with pytest.raises(DataError, match=r"^ids must be unique; 'a' occurs more than once\.$"):
+            index.add(texts_of(5), ["a", "b", "c", "a", "d"], batch=2, replace=True)
+        index.add(texts_of(2), ["a", "z"])
+        with pytest.raises(DataError, match=r"^ids must be unique; 'b' occurs more than once\.$"):
+            index.add(texts_of(5), ["b", "c", "a", "b", "d"], batch=2, replace=True)
+        assert [*index.ids()] == ["a", "z"]
         with pytest.raises(AlreadyThere, match=r"^id 'a' already exists; use replace=True"):
             index.add(texts_of(3), ["b", "c", "a"], batch=2)
 

@@ -67,3 +67,4 @@ def test_many_of_a_bucket_are_counted_as_alone(place, monkeypatch):
         pairs = index.query_batch(texts)
         assert pairs.stats["crowded"] == sum(one.crowded for one in each) > 0
         assert pairs.stats["candidates"] == sum(one.candidates for one in each)
+        assert pairs.stats["recall"] <= 1 - pairs.stats["crowded"] / len(texts)  # nothing is promised of these

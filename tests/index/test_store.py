@@ -1,5 +1,7 @@
 """Check that nothing is lost when writers are killed or compete, or the disk is full."""
 
+import errno
+import os
 import random
 import stat
 import subprocess
@@ -12,7 +14,7 @@ import lmdb
 import pytest
 
 from lookalike.core.errors import DataError, StoreError, UsageError
-from lookalike.index import Index, store
+from lookalike.index import Index, runs, store
 from lookalike.index.sifting import drop
 from tests.commands import left_in
 from tests.index_samples import state, texts_of
@@ -158,6 +160,57 @@ def test_compacting_among_readers_and_writers(place):
 
 
 @pytest.mark.slow
+def test_a_killed_reader_does_not_hold_on_to_old_pages(place):
+    """Although the writer stays open all the while."""
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        code = f"""
+from lookalike.index import Index
+with Index.open({str(place)!r}).store.reading():
+    print("reading", flush=True)
+    input()
+"""
+        command = [sys.executable, "-c", code]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+            assert reader.stdout.readline() == "reading\n"
+            reader.kill()
+        index.remove([0])
+        index.remove([1])
+        assert str(reader.pid) not in index.store.live.env.readers()
+
+
+def test_readers_have_their_space_before_the_disk_is_full(place, tmp_path):
+    """The lock file is mapped: a process that needs a page of it for which there is no space is killed."""
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        index.backup(tmp_path / "copy.index")
+        Index.open(tmp_path / "copy.index", read_only=True).close()
+        index.compact()
+        (renewed,) = place.glob("tables-*-lock")
+        for path in (renewed, tmp_path / "copy.index" / "lock.mdb"):
+            assert path.stat().st_blocks * 512 >= path.stat().st_size >= 64 * store.READERS
+
+
+def test_no_space_for_what_is_mapped(place, tmp_path, monkeypatch):
+    """It is an error before anything is mapped, since writing to a map would crash then."""
+
+    def full(file, length):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        index.backup(tmp_path / "copy.index")
+        monkeypatch.setattr(store, "allocate", full)
+        for work in (index.compact, lambda: Index.open(tmp_path / "copy.index")):
+            with pytest.raises(StoreError, match=r": could not be opened; the disk may be full\.$"):
+                work()
+        assert not (tmp_path / "copy.index" / "lock.mdb").exists()
+        assert index.verify() == 50
+    monkeypatch.undo()
+    monkeypatch.setattr(runs, "allocate", full)
+    monkeypatch.setattr(runs, "IN_MEMORY", 0)
+    with pytest.raises(OSError, match="No space left"):
+        Index.build(tmp_path / "new.index", texts_of(50))
+    assert not (tmp_path / "new.index").exists()
+
+
 def test_what_a_killed_build_left_is_removed(place, tmp_path):
     code = f"""
 import os
@@ -269,6 +322,22 @@ def test_an_index_that_is_cut_short(place):
     (place / "data.mdb").write_bytes(content[: len(content) // 2])
     with pytest.raises(StoreError, match=r": is truncated; use a complete copy, or build it again\.$"):
         Index.open(place)
+
+
+def test_an_index_whose_last_pages_were_never_needed(place):
+    """LMDB does not write pages that one change took and gave back, so the file is short but complete."""
+    Index.build(place, texts_of(300)).close()
+    with Index.open(place) as index, index.store.writing() as writer:
+        writer.attach(b"large", bytes(100_000))
+        writer.attach(b"large", None)
+    with Index.open(place) as index:
+        pages = index.store.live.env.info()["last_pgno"] + 1
+        assert index.store.byte_size() < pages * index.store.live.env.stat()["psize"]
+        assert index.verify() == 300
+        index.compact()
+        index.add(["another text"])
+    with Index.open(place) as index:
+        assert index.verify() == 301
 
 
 # --- backup ---
@@ -424,7 +493,7 @@ def test_a_compaction_that_is_killed_as_it_replaces_the_tables(place, when):
     Index.build(place, texts, threshold=0.8).close()
     code = f"""
 import os
-from lookalike.index import Index, store
+from lookalike.index import Index, runs, store
 class Os:
     def __getattr__(self, name):
         return getattr(os, name)

@@ -120,14 +120,16 @@ class Asking:
         """Look up many items as `query` does, but together; return pairs of an item given and an item found.
 
         `stats["recall"]` is the expected share of the `k` most similar items within the threshold that
-        is found, at least. To find the most similar items however similar they are, set the threshold
-        to 0, and build the index with a low one.
+        is found, at least; nothing is expected of a crowded item, which was not compared with all items
+        of its buckets. To find the most similar items however similar they are, set the threshold to 0,
+        and build the index with a low one.
         """
         run = run or Run()
         bounds = self._bounds(threshold, k)
         asked: list[Any] = []
         left: list[int] = []
         found: Found = []
+        crowded: list[bool] = []
         stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if k is None else {"nearest": k})}
         with run.stage("query") as tick:
             batches = numbered(self._batches(items, None, run))
@@ -136,11 +138,12 @@ class Asking:
                     left.extend([place] * len(looked.found))
                     found.extend(looked.found)
                     stats["candidates"] += looked.candidates
-                    stats["crowded"] += looked.crowded
+                    crowded.append(looked.crowded)
                 asked.extend(names)
                 tick(len(names))
+        stats["crowded"] = sum(crowded)
         if k is not None:
-            stats["recall"] = self._recall_of_nearest(found, left, len(asked), k, bounds[0])
+            stats["recall"] = self._recall_of_nearest(found, left, crowded, k, bounds[0])
         values = np.array([value for _, value in found], np.float64)
         names, ids = same_type(asked), same_type([name for name, _ in found])
         return Pairs(
@@ -153,13 +156,14 @@ class Asking:
             stats=stats,
         )
 
-    def _recall_of_nearest(self, found: Found, left: list[int], asked: int, k: int, threshold: float) -> float:
+    def _recall_of_nearest(self, found: Found, left: list[int], crowded: list[bool], k: int, threshold: float) -> float:
         """Return the probability of finding an item that is among the `k` most similar to one that was asked.
 
         Such an item is at least as similar as the last of `k` that were found, or within the threshold
         if fewer were found; the least probability that follows is averaged over all that were asked.
+        For crowded ones it is 0.
         """
-        coding = self._known()
+        coding, asked = self._known(), len(crowded)
         if coding is None or not asked:
             return 1.0
         counts = np.bincount(np.array(left, np.int64), minlength=asked)
@@ -169,7 +173,8 @@ class Asking:
         step = (1.0 if self.measured == "similarity" else max(last.max(), 1e-9)) / STEPS
         rounded = step * (np.floor(last / step) if self.measured == "similarity" else np.ceil(last / step))
         distinct, which = np.unique(rounded, return_inverse=True)
-        return float(np.array([coding.recall(value) for value in distinct.tolist()])[which].mean())
+        chances = np.array([coding.recall(value) for value in distinct.tolist()])[which]
+        return float(np.where(crowded, 0, chances).mean())
 
     def warm(self) -> None:
         """Look up some item, so that the first query need not wait for compilation or the disk."""

@@ -32,7 +32,7 @@ from lookalike.index.batches import (
     named,
     numbered,
 )
-from lookalike.index.codings import SetCoding, VectorCoding
+from lookalike.index.codings import SetCoding, VectorCoding, coding_of
 from lookalike.index.entries import Entries, Waiting, salt_of
 from lookalike.index.grouping import Change, WriteQueue
 from lookalike.index.records import Id
@@ -228,13 +228,11 @@ class Changing(Asking):
             return 0
         if len(set(ids)) < len(ids):
             raise repeated(Counter(ids).most_common(1)[0][0])
-        there = writer.known(parts)
-        if there and not replace:
-            number = writer.number_of(there[0])
-            if number is not None and number >= first:
-                raise repeated(there[0])
-            raise existing(there[0])
-        for name in there:
+        for name, number in writer.known(parts):
+            if number >= first:
+                raise repeated(name)
+            if not replace:
+                raise existing(name)
             drop(writer, encoder.fitted(), name)
             tick(0)  # which may end the run: to replace many large items takes long
         writer.add(parts, run)
@@ -321,8 +319,8 @@ class Changing(Asking):
         before = self.store.byte_size()
         self.store.compact()
         self.settings = read_settings(self.store)  # which have changed if the index was of an older format
-        self._coding = None
-        self._known()
+        coding = self.settings["coding"]
+        self._coding = None if coding is None else coding_of(coding)
         return before - self.store.byte_size()
 
 

@@ -205,7 +205,10 @@ class VectorCoding(Coding):
         return "".join(map(str, items.matrix()[0].astype(int).tolist()))
 
     def _items(self, payloads: Sequence[Content]) -> Vectors | Bits:
-        rows = np.stack([np.frombuffer(payload, self.dtype) for payload in payloads])
+        width = -(-self.size // 64) if self.kind == "bits" else self.size
+        if any(len(payload) != width * self.dtype.itemsize for payload in payloads):
+            raise ValueError("an item has another length")
+        rows = np.frombuffer(b"".join(payloads), self.dtype).reshape(len(payloads), width)
         rows = rows.astype(self.dtype.newbyteorder("="))
         return Bits(rows, self.size) if self.kind == "bits" else Vectors(rows)
 

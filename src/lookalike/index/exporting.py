@@ -61,12 +61,13 @@ def _tables(reader: Reader, coding: Coding | None, kinds: set[type]) -> Iterator
 def settings_in(path: Path) -> tuple[dict[str, Any], int | None]:
     """Return the settings of the index whose items a file holds, and how many bytes its texts had."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
+        facts = pq.read_metadata(path)
     except FileNotFoundError:
         raise DataError(f"{path}: no such file.") from None
     except (OSError, pa.ArrowException) as error:
         said = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path}: cannot be read as a Parquet file: {said}.") from error
+    metadata = facts.metadata or {}
     if SETTINGS not in metadata:
         raise DataError(f"{path}: was not exported from an index; build an index of its rows instead.")
     try:
@@ -74,6 +75,8 @@ def settings_in(path: Path) -> tuple[dict[str, Any], int | None]:
         given = settings.pop(TEXT, None)
         text = None if given is None else whole(TEXT, given, least=0)
         check_settings(settings)
+        if settings["coding"] is None and facts.num_rows:
+            raise ValueError("items that nothing says how to encode")
     except DAMAGE as error:
         raise DataError(f"{path}: the settings of the index are damaged; export it again.") from error
     if settings["format"] != FORMAT:

@@ -8,11 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any
 
 from lookalike.index.records import Id
+from lookalike.index.store import BusyStore
 
 MOST = 1000  # changes in a group
 GATHERING = 0.002  # seconds to wait for the callers of the last group to come again, beside those that wait
@@ -82,14 +84,20 @@ class WriteQueue:
                     change.done.set_exception(result)
                 else:
                     change.done.set_result(result)
-            self._tidy()
+            with suppress(Exception):  # the changes are on disk, and others wait to be written
+                self._tidy()
 
     def _results(self, changes: Sequence[Change]) -> list[int | BaseException]:
-        """Write changes together; if that fails as a whole, write each by itself."""
+        """Write changes together; if that fails as a whole, write each by itself.
+
+        If another process is writing, each by itself would wait for it as long again.
+        """
         if not changes:
             return []
         try:
             return self._write(changes)
+        except BusyStore as error:
+            return [error] * len(changes)
         except BaseException as error:
             if len(changes) == 1:
                 return [error]

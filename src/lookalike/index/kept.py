@@ -68,7 +68,8 @@ class Kept:
 
     def extend(self, items: Iterable[tuple[int, Any]]) -> None:
         """Add items, whose numbers ascend and are above those of all others."""
-        entries = ((self._key(number), record) for number, record in items)
+        unswept = self.round << 32  # as all new items are
+        entries = (((unswept | number).to_bytes(8, "big"), record) for number, record in items)
         last = not self.swept or self.trees[0] != self.trees[1]
         self.txn.cursor(db=self._tree(False)).putmulti(entries, append=last)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.core.run import Run, slices
+from lookalike.core.workdir import allocate, mapped
 from lookalike.kernels.blocks import HALF, SLICES, into_slices
 
 TASKS = 16  # that sort a run
@@ -68,5 +69,5 @@ def room_for(entries: int) -> np.ndarray:
     if 8 * entries < IN_MEMORY:
         return np.empty(entries, np.uint64)
     with TemporaryFile(prefix="lookalike-") as file:
-        file.truncate(8 * entries)
-        return np.asarray(np.memmap(file, np.uint64, "r+", shape=(entries,)))
+        allocate(file, 8 * entries)
+        return mapped(file, np.uint64, mode="r+")

@@ -8,6 +8,7 @@ file and of the new one must not share a lock file, so the new one has its own, 
 an index that was never compacted has lock.mdb.
 """
 
+import errno
 import fcntl
 import math
 import os
@@ -19,15 +20,17 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copymode
 from threading import Lock, RLock
-from typing import Any
+from typing import IO, Any
 
 import lmdb
 
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
+from lookalike.core.workdir import allocate
 from lookalike.index.kept import ODD
 from lookalike.index.old import OLD_TABLES, OldReader
+from lookalike.index.pages import is_complete
 from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader
 from lookalike.index.writing import Writer
@@ -36,6 +39,8 @@ from lookalike.io.remote import must_be_local
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
 LINK = "tables-"  # before the inode of data.mdb: a link to it, whose lock file LMDB uses
+READERS = 1024  # at a time
+LOCK = 64 * (READERS + 64)  # bytes of a lock file, at least
 OPENING = 100  # hundredths of a second to wait while another process opens the tables
 PAGES = 1 << 16  # a multiple of the page size of all systems
 # How LMDB reports a full disk; a short write is an input/output error.
@@ -91,13 +96,13 @@ class Store:
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _opened_tables(self, read_only: bool, create: bool) -> Tables:
-        options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
+        options: dict[str, Any] = {"max_dbs": 16, "max_readers": READERS, "create": create}
         lock = not (read_only and self._is_fixed())
         env = self._environment(readonly=read_only, lock=lock, **options)
         try:
             if lock:
                 env.reader_check()  # releases the readers of killed processes
-            if (env.info()["last_pgno"] + 1) * env.stat()["psize"] > self.byte_size():
+            if not is_complete(env, self._data):
                 raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
             return Tables(env, os.stat(self._data).st_ino, *tables_in(env, create))
         except BaseException:
@@ -111,6 +116,8 @@ class Store:
         size = self.byte_size() if there else 0
         name = self.path / (LINK + str(os.stat(self._data).st_ino)) if there else self.path
         own = name != self.path and name.is_symlink()
+        if options["lock"]:
+            self._make_lock(f"{name.name}-lock" if own else "lock.mdb")
         room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
         while True:
             try:
@@ -122,6 +129,14 @@ class Store:
                         f"{self.path}: needs {max(size, LEAST_ROOM):,} bytes of address space; raise `ulimit -v`."
                     ) from None
                 room //= 2  # LMDB maps at least the size of the file
+
+    def _make_lock(self, name: str) -> None:
+        """Create the lock file unless it is there; LMDB says why if that is not allowed."""
+        try:
+            new_lock(self.path / name).close()
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise StoreError(f"{self.path}: could not be opened; the disk may be full.") from error
 
     def _is_fixed(self) -> bool:
         """Return whether nobody can write the tables, so that readers need no locks."""
@@ -200,6 +215,7 @@ class Store:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
         with self._known_errors(), self._my_turn(), self._in_use() as live:
             self.check_format()
+            live.env.reader_check()  # for a reader that was killed, pages would never be used again
             with live.env.begin(write=True, buffers=True) as txn:
                 yield Writer(txn, live.tables)
 
@@ -240,7 +256,7 @@ class Store:
         """Wait until others have written, in this process or another, for at most `patience`."""
         if self._turn is None:
             raise StoreError(f"{self.path}: was opened read-only.")
-        busy = StoreError(f"{self.path}: another writer is using the index; try again when it is done.")
+        busy = BusyStore(f"{self.path}: another writer is using the index; try again when it is done.")
         end = math.inf if self.patience is None else time.monotonic() + self.patience
         if not self._writing.acquire(timeout=-1 if self.patience is None else self.patience):
             raise busy
@@ -314,7 +330,7 @@ class Store:
             try:
                 self._remove_locks(now)
                 (self.path / name).symlink_to("data.mdb")
-                with (self.path / f"{name}-lock").open("xb") as file:
+                with new_lock(self.path / f"{name}-lock") as file:
                     keep_permissions(file, locks[0].stat())
                 os.replace(fresh, there)
                 sync(self.path)
@@ -330,6 +346,18 @@ class Store:
         for path in self.path.glob(f"{LINK}*"):
             if path.name.removesuffix("-lock") != used:
                 path.unlink()
+
+
+def new_lock(path: Path) -> IO[bytes]:
+    """Create a lock file with all of its space: LMDB maps it, and would crash on a full disk."""
+    file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb")
+    try:
+        allocate(file, LOCK)
+    except OSError:
+        file.close()
+        path.unlink()
+        raise
+    return file
 
 
 def tables_in(env: Any, create: bool) -> tuple[bool, dict[str, Any]]:
@@ -364,6 +392,10 @@ def check_new(path: Path) -> None:
         raise DataError(f"{path}: already exists; an index needs a new folder.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"{path}: cannot be created: there is no folder {path.absolute().parent}.")
+
+
+class BusyStore(StoreError):
+    """Another writer has not ended in time."""
 
 
 class NoIndex(StoreError):

@@ -165,14 +165,14 @@ class Writer(Reader):
             raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
         return first
 
-    def known(self, parts: Sequence[Entries]) -> list[Id]:
-        """Return those ids of new items that items of the index have."""
+    def known(self, parts: Sequence[Entries]) -> list[tuple[Id, int]]:
+        """Return those ids of new items that items of the index have, with the numbers of these."""
         if not len(self):
             return []
         ids = list(chain.from_iterable(part.ids for part in parts))
         places, numbers = self.postings("ids").meetings(np.concatenate([part.names for part in parts]))
-        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
-        return [ids[at] for at in sorted(at for at, number in pairs if self.item(number).id == ids[at])]
+        pairs = sorted(zip(places.tolist(), numbers.tolist(), strict=True))
+        return [(ids[at], number) for at, number in pairs if self.item(number).id == ids[at]]
 
     def remove(self, item: Item, keys: np.ndarray) -> None:
         """Remove an item, given its bucket keys; the next identical one takes its place as head."""

@@ -124,6 +124,11 @@ def test_rows_of_all_sizes(dimensions):
     )
 
 
+def test_rows_without_components():
+    common = {"measure": "euclidean", "threshold": 1.0, **ONE}
+    assert list(la.find_pairs(np.zeros((3, 0)), device=Plain(32), **common)) == [(0, 1, 0.0), (0, 2, 0.0), (1, 2, 0.0)]
+
+
 def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     """Parts of rows are compared with each other, and a batch without room is halved; nothing changes."""
     rows = drawn(2, 300, 100)

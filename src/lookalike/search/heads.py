@@ -79,7 +79,8 @@ class Heads:
 
     def allowed(self, slack: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the same from the slack of rows."""
-        return whole((slack - least) / self.frame.step**2)
+        with np.errstate(over="ignore"):  # what is infinite becomes ALWAYS or LEAST
+            return whole((slack - least) / self.frame.step**2)
 
     def slack(self, squares: np.ndarray) -> np.ndarray:
         """Return e of the proof; the heads of codes are exact, and their squared lengths are 0."""

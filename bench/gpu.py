@@ -176,9 +176,8 @@ def heads(options: argparse.Namespace) -> list[Any]:
         rows = np.arange(n)
         for width in widths:
             chosen = fitted(space, rows_of(space, rows[:4096]), width, longest_row(space), np.random.default_rng(0))
-            loaded = joiner._load(Fit(chosen, True), rows)
-            one = joiner._side(chosen, loaded, rows, space.bounds)
-            other = joiner._side(chosen, loaded, rows)
+            held = joiner._get(Fit(chosen, True), rows)
+            one, other = (joiner._side(chosen, held, rows, bounds) for bounds in (space.bounds, None))
             times = []
             for _ in range(1 + options.repeat):
                 torch.cuda.synchronize()
@@ -192,8 +191,8 @@ def heads(options: argparse.Namespace) -> list[Any]:
             rates = 2 * pairs * width / seconds / 1e12, n * n * dimensions / seconds / 1e12
             each = f"{pairs / seconds / 1e12:.2f} T"
             table.append([f"{n:,}", str(dimensions), str(width), f"{seconds:.3f}", each, *(f"{x:,.0f}" for x in rates)])
-            del loaded, one, other
-        joiner.close()
+            del held, one, other
+            joiner.close()
     return [table]
 
 

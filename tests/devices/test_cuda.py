@@ -7,7 +7,7 @@ import lookalike as la
 from lookalike.core.errors import DataError, LookalikeError
 from lookalike.core.run import Run
 from lookalike.devices.base import Frame, Rows
-from lookalike.devices.opening import has_torch
+from lookalike.devices.opening import has_torch, why_not
 from lookalike.devices.plain import Plain
 from lookalike.items.vectors import Vectors
 from lookalike.search.heads import fitted, longest_row, rows_of
@@ -18,11 +18,12 @@ from tests.vector_samples import SINGLE, THRESHOLDS, drawn, drawn_bits
 if not has_torch():
     pytest.skip("torch is not installed", allow_module_level=True)
 import torch
+import triton
 
-from lookalike.devices.cuda import BLOCK, Cuda, why_not
+from lookalike.devices.cuda import BLOCK, Cuda
 
-if why_not():
-    pytest.skip(why_not(), allow_module_level=True)
+if why_not(torch, triton):
+    pytest.skip(why_not(torch, triton), allow_module_level=True)
 pytestmark = pytest.mark.cuda
 
 
@@ -46,10 +47,10 @@ def test_candidates_are_those_of_the_plain_device(width, same):
     found = []
     for device in (Cuda(), Plain(BLOCK, room=1 << 24)):
         joiner = Joiner(device, space, SINGLE)
-        loaded = joiner._load(Fit(heads, True), every)
-        sides = joiner._side(heads, loaded, every, space.bounds), joiner._side(heads, loaded, every)
+        held = joiner._get(Fit(heads, True), every)
+        (one, _), (other, _) = (joiner._side(heads, held, every, bounds) for bounds in (space.bounds, None))
         tasks = np.concatenate(list(batches(2, 2, same)))
-        pairs = device.candidates(*sides, heads.frame, tasks, same)
+        pairs = device.candidates(one, other, heads.frame, tasks, same)
         found.append(sorted(map(tuple, pairs.tolist())))
     assert found[0] == found[1]
     assert len(found[0]) > len(rows) / 2

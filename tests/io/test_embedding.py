@@ -85,6 +85,46 @@ def test_wrong_matrices(folder, monkeypatch):
         embedded(source, lambda texts: np.full((len(texts), 2), np.nan), Run(1))
 
 
+def test_texts_that_are_left_out_are_counted_and_the_others_keep_their_numbers(folder):
+    (folder / "bad.jsonl").write_text('{"text": "a cat"}\n{"text": 5}\n{"text": "a dog"}\n{"text": "oddly long"}\n')
+
+    def embed(texts):
+        return [[float(len(text)), np.inf if "odd" in text else 1.0] for text in texts]
+
+    found = embedded(Source("bad.jsonl", on_error="skip"), embed, Run(1))
+    assert (found.ids.to_pylist(), found.skipped) == ([0, 2], 2)
+
+
+def test_ids_of_several_types(folder):
+    """One file has integers, another strings, a third none."""
+    (folder / "numbered.jsonl").write_text('{"id": 7, "text": "a cat"}\n')
+    found = embedded(
+        Source(["numbered.jsonl", "texts.jsonl", "texts.txt"]), lambda texts: np.ones((len(texts), 2)), Run(1)
+    )
+    assert found.ids.to_pylist() == ["7", "t0", "t1", "t2", "t3", "t4", "6", "7", "8", "9", "10"]
+
+
+class Tensor:
+    """A row as a library such as torch returns it, on a card."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return np.array(self.values)
+
+
+def test_lists_of_rows(folder):
+    source = Source("texts.jsonl")
+    found = embedded(source, lambda texts: [Tensor([1.0, len(text)]) for text in texts], Run(1))
+    assert found.values.tolist() == [[1.0, len(text)] for text in TEXTS]
+    with pytest.raises(DataError, match=r"^embed must return rows of numbers, all of one length.$"):
+        embedded(source, lambda texts: [[1.0] * len(text) for text in texts], Run(1))
+
+
 def test_the_command(folder, run: Commands):
     given = ("vectors", "texts.jsonl", "--embed", "made_for_tests:embed", "--threshold", "5", "-q")
     pairs = [json.loads(line) for line in run(*given).out.splitlines()]

@@ -103,6 +103,21 @@ def test_slow_and_unusable_cards_are_not_used(monkeypatch):
         assert line in found.plan.lines()[-1]
 
 
+def test_a_card_whose_speed_cannot_be_measured_is_not_used(looked, monkeypatch):
+    class Full(Plain):
+        @property
+        def slowness(self):
+            raise DeviceError("the card is out of memory: 0.1 of 80.0 GB are free.")
+
+    monkeypatch.setattr(device_plan, "open_if_usable", lambda memory: Full(256))
+    monkeypatch.setattr(device_plan, "START", 0.0)
+    monkeypatch.setattr(device_plan, "LEAST", 0.0)
+    rows = np.random.default_rng(0).normal(size=(600, 300)).astype(np.float32)
+    found = la.find_pairs(rows, measure="angle", threshold=75, run=SINGLE)
+    assert found.plan.device == ""
+    assert found.plan.lines()[-1].endswith("; no card is used: the card is out of memory: 0.1 of 80.0 GB are free")
+
+
 def test_memory_of_a_card(monkeypatch):
     """It limits what is used of a card, and has no meaning without one."""
     given = []

@@ -15,7 +15,7 @@ from lookalike.measures import MEASURES
 from lookalike.search.audit import Audit
 from lookalike.search.nearest import first_k
 from tests import reference as ref
-from tests.vector_samples import EXACT, SINGLE, THRESHOLDS, drawn_bits, sample_of
+from tests.vector_samples import EXACT, SINGLE, THRESHOLDS, drawn_bits, found, sample_of
 
 
 def check_nearest(measure, left, right, k, threshold=None, **options):
@@ -95,9 +95,28 @@ def test_neighbours_by_bands(measure):
     assert near > 200
 
 
+@pytest.mark.parametrize("measure", ["angle", "euclidean"])
+def test_the_recall_of_bands_counts_neighbours_that_are_far(measure):
+    """One query in ten is far from all others, so that a bound which suits nine of ten would miss its neighbours."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(200, 12))
+    base = np.repeat(centres, 4, axis=0) + 0.1 * rng.normal(size=(800, 12))
+    queries = centres + 0.1 * rng.normal(size=(200, 12))
+    queries[::10] = rng.normal(size=(20, 12))
+    common = {"measure": measure, "k": 3, "run": SINGLE}
+    true = set(found(la.find_matches(queries, base, method="brute", **common)))
+    for recall in (0.9, 0.99):
+        shares = []
+        for seed in range(4):
+            pairs = la.find_matches(queries, base, method="lsh", recall=recall, seed=seed, **common)
+            assert pairs.plan.wanted == recall
+            shares.append(len(true & set(found(pairs))) / len(true))
+        assert np.mean(shares) > recall - 0.01
+
+
 @pytest.mark.parametrize("options", EXACT, ids=str)
 def test_exact_methods_find_all_neighbours_of_codes_too(options):
-    """Even for codes that must look farther than nine of ten, where a split would be cheap."""
+    """Even for codes that must look farther than most, where a split would be cheap."""
     for seed in range(8):
         codes = drawn_bits(seed, 11)
         check_nearest("hamming", codes[:10], codes[10:], 100, **options)

@@ -122,6 +122,22 @@ def test_rows_of_all_sizes(dimensions):
     )
 
 
+def test_rows_without_components():
+    common = {"measure": "euclidean", "threshold": 1.0, **ONE}
+    assert list(la.find_pairs(np.zeros((3, 0)), device=Plain(32), **common)) == [(0, 1, 0.0), (0, 2, 0.0), (1, 2, 0.0)]
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-158, 1e-200])
+def test_most_rows_are_so_close_together_that_squares_of_steps_are_tiny(size):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate((np.zeros((200, 3)), np.ones((150, 3)), size * rng.normal(size=(50, 3))))
+    for threshold in (0.0, size, 0.5):
+        common = {"measure": "euclidean", "threshold": threshold, **ONE}
+        assert_same(
+            la.find_pairs(rows, device=Plain(32), **common), la.find_pairs(rows, method="brute", device="cpu", **common)
+        )
+
+
 def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     """Parts of rows are compared with each other, and a batch without room is halved; nothing changes."""
     rows = drawn(2, 300, 100)

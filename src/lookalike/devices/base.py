@@ -42,7 +42,7 @@ class Rows:
     """Rows to load: how many, of what type, and how to copy some of them; `scales` has one for each.
 
     With `keep`, their values stay on the device, not only their heads. If a `tensor` of the user has
-    them on a card already, they need not be copied from here.
+    them on a card already, all of its rows or those at `positions`, they need not be copied from here.
     """
 
     number: int
@@ -52,6 +52,7 @@ class Rows:
     scales: np.ndarray | None = None
     keep: bool = True
     tensor: Any = None
+    positions: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

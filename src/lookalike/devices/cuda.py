@@ -6,7 +6,7 @@ torch multiplies and rounds to make heads; the kernels in `cuda_kernels` compare
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from queue import SimpleQueue
@@ -20,8 +20,9 @@ from lookalike.core.errors import DeviceError, LookalikeError, parameter
 from lookalike.core.run import Run, slices
 from lookalike.devices import cuda_kernels as kernels
 from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, places, rounded
+from lookalike.devices.opening import first_line
 
-PART = 1 << 25  # bytes of rows that are copied at a time
+PART = 1 << 25  # bytes of rows, or of their heads, that are copied or made at a time
 BUFFERS = 8  # for them, at most
 BLOCK = 4096  # rows per block
 TALL = WIDE = 128  # rows and columns of a tile
@@ -34,36 +35,6 @@ PIECE = 1 << 22  # candidates that are compared in double precision and copied a
 WORKING = 1 << 29  # bytes for what is made of a part or a piece
 PRODUCT, PRODUCT_SECONDS = 8192, 1.4e-3  # size of a matrix product in bfloat16, and its time on an H200
 SHARE = 0.9  # of the card's free memory to use
-OLDEST = (8, 0)  # compute capability with fast products of 8-bit integers and `cp.async`
-OLDEST_TRITON = (3, 2)
-
-
-def why_not() -> str:
-    """Return why no card can be used, or nothing."""
-    if torch.version.cuda is None:
-        return f"torch {torch.__version__} is built without CUDA; install a build of torch for CUDA"
-    if not torch.cuda.is_available():
-        return _no_card()
-    name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
-    if capability < OLDEST:
-        return f"{name} has compute capability {capability[0]}.{capability[1]}; {OLDEST[0]}.{OLDEST[1]} is needed"
-    if tuple(map(int, triton.__version__.split(".")[:2])) < OLDEST_TRITON:
-        return f"triton {triton.__version__} is too old; {OLDEST_TRITON[0]}.{OLDEST_TRITON[1]} is needed"
-    return ""
-
-
-def _no_card() -> str:
-    """Return why torch sees no card: it raises an error with the driver's version if that is too old."""
-    try:
-        torch.cuda.init()
-    except (RuntimeError, AssertionError) as error:
-        said = " ".join(str(error).split())
-        if "too old" in said:
-            return f"the NVIDIA driver is too old for torch {torch.__version__}; update it, or install an older torch"
-        if "driver" in said.lower():
-            return "no NVIDIA driver was found; is there a card in this machine?"
-        return said.split(". ")[0].rstrip(".")
-    return "torch sees no card; check nvidia-smi and CUDA_VISIBLE_DEVICES"
 
 
 def open_cards(memory: int | None = None) -> list[Device]:
@@ -92,8 +63,7 @@ def explaining(card: Any) -> Iterator[None]:
             f"Free some, or {remedy}."
         ) from error
     except Exception as error:  # whatever they raise: no C compiler for Triton, too little shared memory, a reset
-        said = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
-        raise DeviceError(f"the card failed: {said}. To go on without it, {remedy}.") from error
+        raise DeviceError(f"the card failed: {first_line(error)}. To go on without it, {remedy}.") from error
 
 
 class Cuda(Device):
@@ -128,7 +98,7 @@ class Cuda(Device):
 
     def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
         card = self.card
-        step = max(1, PART // max(1, rows.columns * np.dtype(rows.dtype).itemsize))
+        step = max(1, PART // max(frame.width, rows.columns * np.dtype(rows.dtype).itemsize))
         parts = slices(rows.number, step)
         buffers: SimpleQueue[Any] = SimpleQueue()
         kind = torch.from_numpy(np.empty(0, _torch_type(rows.dtype))).dtype
@@ -160,7 +130,8 @@ class Cuda(Device):
             if given is None:
                 rows.fill(pinned.numpy().view(rows.dtype), part)
             with lock, explaining(self.card), torch.cuda.stream(self.loading):
-                some = (pinned if given is None else given[part]).to(card, non_blocking=True)
+                some = pinned if given is None else given[part if rows.positions is None else rows.positions[part]]
+                some = some.to(card, non_blocking=True)
                 if values is not None:
                     values[part] = some
                 if basis is None:
@@ -269,7 +240,8 @@ class Cuda(Device):
 
     def close(self) -> None:
         self._lists = None
-        torch.cuda.empty_cache()
+        with suppress(Exception):  # a card that has failed; that error has been raised before
+            torch.cuda.empty_cache()
 
 
 def _torch_type(dtype: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from lookalike.core.errors import DataError, UsageError, did_you_mean, parameter
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
-from lookalike.items.vectors import Vectors, as_floats, stacked
+from lookalike.io.elements import common_type
+from lookalike.items.vectors import Vectors, as_array_of_numbers, as_floats, as_numpy, stacked
 
 TEXTS = 256  # given to the function at a time
 
@@ -46,8 +48,10 @@ def embedding_function(name: str) -> Embed:
 def embedded(source: Source, embed: Embed, run: Run) -> Vectors:
     """Return the vectors of all texts of a source, with their ids; rows that are not finite are as in `Vectors.of`.
 
+    Texts that the source has left out are counted as skipped, and the others keep their row numbers.
+
     The function gets lists of at most TEXTS texts, in one thread, and returns a matrix: of NumPy, or
-    a tensor of torch or of another library, also on a card.
+    a tensor of torch or of another library, also on a card; or a list of rows of these kinds.
     """
     chunks: list[np.ndarray] = []
     ids: list[pa.Array] = []
@@ -58,12 +62,19 @@ def embedded(source: Source, embed: Embed, run: Run) -> Vectors:
                 chunks.append(_matrix(embed(some["text"].to_pylist()), len(some), chunks))
             ids += batch["id"].chunks
     values = stacked(chunks, run) if chunks else np.empty((0, 0), np.float32)
-    return Vectors.of(values, pa.concat_arrays(ids) if ids and source.has_ids() else None, source.on_error)
+    kind = common_type([some.type for some in ids]) if ids else pa.int64()
+    names = pa.chunked_array([some.cast(kind) for some in ids], kind).combine_chunks()
+    numbered = names.equals(pa.array(np.arange(len(names))))
+    made = Vectors.of(values, None if numbered else names, source.on_error)
+    return replace(made, skipped=made.skipped + source.skipped)
 
 
 def _matrix(made: Any, texts: int, before: list[np.ndarray]) -> np.ndarray:
     """Return what the function made as a matrix, if it has a row for each text and is as wide as those before."""
-    matrix = as_floats(np.asarray(made) if isinstance(made, list) else made)
+    if isinstance(made, list | tuple):
+        rows = [as_numpy(row) if hasattr(row, "detach") else row for row in made]
+        made = as_array_of_numbers(rows, "embed must return rows of numbers, all of one length.")
+    matrix = as_floats(made)
     if not isinstance(matrix, np.ndarray) or len(matrix) != texts:
         kind = "a sparse matrix" if not isinstance(matrix, np.ndarray) else counted(len(matrix), "row")
         raise DataError(

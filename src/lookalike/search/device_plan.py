@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, argument, byte_size, parameter
+from lookalike.core.errors import DeviceError, UsageError, argument, byte_size, parameter
 from lookalike.devices.base import Device
 from lookalike.devices.opening import has_torch, open_cuda, open_if_usable
 from lookalike.items.bits import Bits
@@ -67,7 +67,10 @@ def worthwhile_device(
     device = open_if_usable(card_memory(settings))
     if isinstance(device, str):
         return None, f"no card is used: {device}"
-    ours = start + compare * device.slowness
+    try:
+        ours = start + compare * device.slowness
+    except DeviceError as error:  # when its speed is measured
+        return None, f"no card is used: {str(error).rstrip('.')}"
     if ours >= cost * spread:
         return None, f"{device.name} is not used: it would take {alone.seconds(ours)}"
     ways = f"about {alone.seconds(ours)}; the processor would take {effort.seconds(cost)}"

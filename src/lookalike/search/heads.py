@@ -79,7 +79,8 @@ class Heads:
 
     def allowed(self, slack: np.ndarray, least: np.ndarray) -> np.ndarray:
         """Return the same from the slack of rows."""
-        return whole((slack - least) / self.frame.step**2)
+        with np.errstate(over="ignore"):  # what is infinite becomes ALWAYS or LEAST
+            return whole((slack - least) / self.frame.step**2)
 
     def slack(self, squares: np.ndarray) -> np.ndarray:
         """Return e of the proof; the heads of codes are exact, and their squared lengths are 0."""
@@ -238,8 +239,10 @@ def basis_for(sample: np.ndarray, columns: int, rng: np.random.Generator) -> np.
 
 def evened(size: int, rng: np.random.Generator) -> np.ndarray:
     """Return an orthonormal matrix that spreads each component over all: a cosine transform of random signs."""
+    if not size:
+        return np.zeros((0, 0))
     places = np.arange(size)
     turns = (2 * places[:, None] + 1) * places % (4 * size)  # exact, unlike the cosine of a large angle
-    matrix = np.cos(turns * (np.pi / (2 * size))) * np.sqrt(2 / max(1, size))
+    matrix = np.cos(turns * (np.pi / (2 * size))) * np.sqrt(2 / size)
     matrix[:, :1] /= np.sqrt(2)
     return np.asarray(matrix * rng.choice([-1.0, 1.0], size)[:, None])

@@ -203,9 +203,8 @@ class Joiner:
 
         scales = self.space.scales[rows] if isinstance(self.space, VectorSpace) else None
         tensor = self.space.vectors.tensor if isinstance(self.space, VectorSpace) else None
-        if tensor is not None and len(rows) < len(values):
-            tensor = tensor[rows]
-        given = Rows(len(rows), values.shape[1], values.dtype, fill, scales, fit.keep, tensor)
+        positions = rows if len(rows) < len(values) else None
+        given = Rows(len(rows), values.shape[1], values.dtype, fill, scales, fit.keep, tensor, positions)
         return self.device.load(given, fit.heads.frame, self.run)
 
     def _batches(self, heads: Heads, ours: Blocked, theirs: Blocked, same: bool) -> Iterator[tuple[float, np.ndarray]]:

@@ -145,16 +145,25 @@ class VectorSearch(Search):
         return fit_vectors(plan, self.space, self.live, self.sides, self.probes, self._effort)
 
     def plan_nearest(self) -> VectorPlan:
-        """Plan to look as far as nine of ten sampled items must; brute force needs no bound."""
+        """Plan to miss half of what the recall allows by looking no farther, and half by tables; or brute force.
+
+        A sample of items shows how far away neighbours are. Brute force needs no bound.
+        """
         plan = self.plan
         left, right = self.sides.apart(self.live)
+        brute = replace(plan, method="brute", bounded=False)
         if not len(left) or not len(right) or plan.wanted == 1:
-            return replace(plan, method="brute", bounded=False)
+            return brute
         few = np.sort(np.random.default_rng(0).permutation(left)[:SAMPLE])
-        far = np.sort(last_of(nearest(self.space, few, right, self._looked_for, self.run)[2], len(few)))
-        self.space.look(float(far[len(far) // 10] if self.space.alike else far[-1 - len(far) // 10]))
-        plan = self.fit(replace(plan, threshold=Fraction(str(self.space.threshold))))
-        return replace(plan, bounded=plan.method != "brute")
+        values = nearest(self.space, few, right, self._looked_for, self.run)[2].reshape(len(few), -1)
+        ordered = np.sort(values[:, int(self.sides.same) :], axis=None)  # without the item itself
+        if not len(ordered):
+            return brute
+        missed = (1 - plan.wanted) / 2
+        beyond = int(missed * len(ordered))
+        self.space.look(float(ordered[beyond] if self.space.alike else ordered[-1 - beyond]))
+        found = self.fit(replace(plan, threshold=Fraction(str(self.space.threshold)), wanted=1 - missed))
+        return replace(found, wanted=plan.wanted, bounded=found.method != "brute")
 
     @property
     def _looked_for(self) -> int:

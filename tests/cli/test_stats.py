@@ -180,5 +180,8 @@ def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> 
     outcome = run("dedup", corpus, "-o", out / "kept.csv", "--memory", "500MB", "--dry-run")
     assert "of disk for temporary files" in outcome.err
     assert left_in(out) == set()
+    counting = ("--weights", "idf", "--drop-common", "50%")
+    assert run("dedup", corpus, "-o", out / "kept.csv", "--memory", "500MB", "--dry-run", *counting).code == 0
+    assert left_in(out) == set()
     assert run("dedup", corpus, "-o", out / "kept.csv", "--unit", "line", "--dry-run").code == 2
     assert run("dedup", corpus, "-o", out / "kept.csv", "--against", "x", "--dry-run").code == 2

@@ -60,6 +60,7 @@ def test_stats_of_other_commands(run: Commands, corpus: Path, out: Path, command
     assert run(command, *two, "-o", out / "found.csv", "--stats", out / "run.json", "-q") == (0, "", "")
     found = stats(out / "run.json")
     assert found["counts"]["rows"] == {"pairs": 60, "clusters": 20, "match": 180}[command]
+    assert ("candidates" in found["counts"]) == (command != "clusters")  # which are found without counting pairs
     assert len(found["inputs"]) == len(two)
 
 

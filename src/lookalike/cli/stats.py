@@ -171,6 +171,8 @@ def record_result(result: "Result") -> None:
     if _record is None:
         return
     counts = {name: value for name, value in result.stats.items() if isinstance(value, int)}
+    if "pairs" not in counts and counts.get("candidates") == 0:  # groups can be found without counting
+        del counts["candidates"]
     record(counts={**counts, "rows": len(result)}, plan=plan_facts(result.plan), recall=recall_facts(result))
 
 

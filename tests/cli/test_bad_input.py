@@ -98,6 +98,24 @@ def test_csv_without_a_suffix_gives_a_note(run: Commands, tmp_path: Path, conten
     assert "looks like" not in run("pairs", path.rename(tmp_path / "a.txt")).err
 
 
+@pytest.mark.parametrize("name", ["empty.jsonl", "empty.csv"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("dedup", "--keep", "score:max,meta.quality:min", "--within", "lang"),
+        ("dedup", "--columns", "lang", "--mark"),
+        ("clusters", "--rows", "--across", "meta.source"),
+        ("pairs", "--within", "lang"),
+    ],
+)
+def test_an_empty_file_can_have_any_column(run: Commands, tmp_path: Path, name: str, args: tuple[str, ...]) -> None:
+    """A day without documents is no error, whatever the options."""
+    (tmp_path / name).touch()
+    command, *options = args
+    outcome = run(command, tmp_path / name, *options, "-o", tmp_path / "out.jsonl")
+    assert (outcome.code, (tmp_path / "out.jsonl").read_text()) == (0, ""), outcome.err
+
+
 def test_an_empty_parquet_file_is_broken(run: Commands, tmp_path: Path, out: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"")
     message = fails(run, DATA, "pairs", tmp_path / "a.parquet", "-o", out / "p.csv", out=out)

@@ -94,6 +94,8 @@ def test_folders_that_cannot_be_written(run: Commands, shards: Path, out: Path, 
         ("dedup", shards, "-o", f"{out / 'no' / 'no'}/"): "there is no folder",
         ("dedup", shards / "a.parquet", twin, "-o", clean, "--id", "-"): "two inputs are called a.parquet",
         ("dedup", shards, "-o", out / "old", "--removed", out / "old" / "r.csv"): "--removed must be outside",
+        ("dedup", shards, "-o", out / "old", "--stats", out / "old" / "r.json"): "--stats must be outside",
+        ("clusters", shards, "--rows", "-o", clean, "--report", f"{clean}r.html"): "--report must be outside",
         ("pairs", shards, "-o", clean): "the output file must end in",
         ("dedup", shards, "-o", clean, "--against", out / "i", "--update"): "the output file must end in",
     }.items():

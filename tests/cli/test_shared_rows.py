@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lookalike.core import shards
+from lookalike.core.run import Run
 from lookalike.core.shards import FOLDER, Shards
 from lookalike.core.shared import SharedStorage
 from lookalike.search import sharing
@@ -185,6 +186,12 @@ def test_processes_that_differ(run, inputs, out):
         (("--shard", "1/2", "-o", out / "d.jsonl"), f"out was {out / 'c.jsonl'} and is now {out / 'd.jsonl'}"),
     ):
         assert f"holds a different run: {line}; choose another --workdir" in complaint(run(*command, *changed))
+    (out / "c.jsonl").unlink()
+    gone = run(*command, "--shard", "1/2")
+    assert gone.code == 1
+    assert complaint(gone) == (
+        f"{out / 'c.jsonl'}: was written before, but is gone; to run again, remove {out / 'w' / FOLDER}."
+    )
 
 
 def test_stats_of_a_process(run, inputs, out):
@@ -236,8 +243,17 @@ def test_a_dry_run_leaves_nothing(run, inputs, out):
         "--shard",
         "0/2",
     )
-    assert "dry run: nothing was searched or written" in run(*command, "--dry-run").err
-    assert list(out.iterdir()) == []
+    for counting in ((), ("--weights", "idf")):
+        assert "dry run: nothing was searched or written" in run(*command, *counting, "--dry-run").err
+        assert list(out.iterdir()) == []
+
+
+def test_a_dry_run_does_not_disturb_a_process_of_the_same_number(run, inputs, out):
+    command = ("dedup", put(inputs, "a.jsonl"), "-o", out / "c.jsonl", "--workdir", out / "w", "--shard", "0/2")
+    with Shards(out / "w", shards.Shard(0, 2), Run(1)) as running:
+        sign = (running.path / "shard-0").read_text()
+        assert run(*command, "--dry-run").code == 0
+        assert (running.path / "shard-0").read_text() == sign
 
 
 # --- real processes ---

@@ -60,6 +60,7 @@ def test_stats_of_other_commands(run: Commands, corpus: Path, out: Path, command
     assert run(command, *two, "-o", out / "found.csv", "--stats", out / "run.json", "-q") == (0, "", "")
     found = stats(out / "run.json")
     assert found["counts"]["rows"] == {"pairs": 60, "clusters": 20, "match": 180}[command]
+    assert ("candidates" in found["counts"]) == (command != "clusters")  # which are found without counting pairs
     assert len(found["inputs"]) == len(two)
 
 
@@ -179,6 +180,9 @@ def test_a_dry_run_only_plans(run: Commands, corpus: Path, out: Path, command: s
 def test_a_dry_run_of_a_run_in_files(run: Commands, corpus: Path, out: Path) -> None:
     outcome = run("dedup", corpus, "-o", out / "kept.csv", "--memory", "500MB", "--dry-run")
     assert "of disk for temporary files" in outcome.err
+    assert left_in(out) == set()
+    counting = ("--weights", "idf", "--drop-common", "50%")
+    assert run("dedup", corpus, "-o", out / "kept.csv", "--memory", "500MB", "--dry-run", *counting).code == 0
     assert left_in(out) == set()
     assert run("dedup", corpus, "-o", out / "kept.csv", "--unit", "line", "--dry-run").code == 2
     assert run("dedup", corpus, "-o", out / "kept.csv", "--against", "x", "--dry-run").code == 2

@@ -497,6 +497,10 @@ def test_update_needs_an_index_to_update(run, inputs, out):
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1
+    done = run("dedup", inputs / "a.jsonl", "--against", inputs / "a.jsonl", "--update", "-o", out / "n.jsonl")
+    file = inputs / "a.jsonl"
+    why = f"--update adds to an index, and {file} is a file; leave it out, or name an index."
+    assert (done.code, complaint(done)) == (2, why)
     done = run("dedup", inputs / "a.jsonl", "--against", out / "no" / "index", "--update")
     assert (done.code, complaint(done)) == (
         1,

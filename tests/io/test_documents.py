@@ -17,6 +17,7 @@ import pytest
 import lookalike as la
 from lookalike.core.errors import DataError, UsageError
 from lookalike.io.documents import Source
+from lookalike.io.write import write_tables
 from tests.samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, families, sentence, write, zstd
 
 SIZES = (1, 64, 1000, 1 << 30)  # bytes per batch
@@ -669,6 +670,25 @@ def test_expected_documents_of_bytes_in_memory(monkeypatch):
     source = Source("-")
     first = next(source.batches())["text"].combine_chunks()
     assert 4000 < source.expected(first.slice(0, 1000)) < 6000
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_expected_documents_are_counted_if_all_are_in_the_sample(inputs, suffix):
+    """Other columns do not count as texts, so the plan is that of the same rows as a table."""
+    rows = pa.table({"text": [f"text number {at}" for at in range(900)], "other": ["x" * 300] * 900})
+    write_tables([rows], str(inputs / f"some{suffix}"), {})
+    source = la.Source(inputs / f"some{suffix}")
+    (texts,) = source.samples()
+    assert source.expected(texts) == 900
+    assert la.find_pairs(source, method="lsh").plan.bands == la.find_pairs(rows, method="lsh").plan.bands
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".tsv", ".arrow"])
+def test_expected_documents_beside_other_columns(inputs, suffix):
+    rows = pa.table({"text": [f"text number {at}" for at in range(9000)], "other": ["x" * 300] * 9000})
+    write_tables([rows], str(inputs / f"some{suffix}"), {})
+    source = la.Source(inputs / f"some{suffix}")
+    assert 7000 < source.expected(source.samples()[0]) < 12000
 
 
 def test_an_empty_name():

@@ -45,9 +45,9 @@ def test_a_picture_among_documents(tmp_path):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (5, r"^inputs must be paths or Arrow tables; got int\.$"),
-        (None, r"^inputs must be paths or Arrow tables; got NoneType\.$"),
-        ([5], r"^an input must be a path or an Arrow table; got int\.$"),
+        (5, r"^inputs must be paths or tables; got int\.$"),
+        (None, r"^inputs must be paths or tables; got NoneType\.$"),
+        ([5], r"^an input must be a path or a table; got int\.$"),
     ],
 )
 def test_inputs_that_are_neither_paths_nor_tables(inputs, message):

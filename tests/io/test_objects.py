@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -196,3 +197,22 @@ def test_what_is_refused_says_what_to_pass():
         la.Vectors.of(OnGpu())
     with pytest.raises(DataError, match=r"^ids must be all of one type\.$"):
         la.find_pairs({"a": ROWS[0], 1: ROWS[1]}, measure="angle", threshold=5)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pd.DataFrame,
+        pl.DataFrame,
+        pa.table,
+        lambda rows: pa.table(rows).to_reader(),
+        lambda rows: pytest.importorskip("datasets").Dataset.from_dict(rows),
+    ],
+)
+def test_a_source_of_a_table_of_any_library(made):
+    rows = {"title": ["a", "b", "c"], "body": [TEXTS[0], None, TEXTS[0]], "key": ["x", "y", "z"]}
+    source = la.Source(made(rows), text="body", id="key", on_error="skip")
+    assert list(la.find_pairs(source)) == [("x", "z", 1.0)]
+    assert source.skipped == 1
+    both = la.Source([made(rows), pa.table(rows)], text="body", id="-", on_error="skip")
+    assert la.dedup(both).kept.to_pylist() == [0]

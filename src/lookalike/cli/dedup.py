@@ -90,6 +90,8 @@ def dedup(
         check_apart_from_out(removed, options)
         dedup_on_spark(inputs, options, given, choice, removed, columns)
         return
+    if update and against and Path(against[0]).is_file():
+        raise UsageError(f"--update adds to an index, and {against[0]} is a file; leave it out, or name an index.")
     index = only_index(against) if against and (update or any(map(is_index, against))) else None
     read = inputs if index is not None else [*inputs, *(against or ())]
     check_files(read, options, removed, folder=index is None)
@@ -127,7 +129,7 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
 
     With `folder`, the output can be a folder.
     """
-    from lookalike.cli.folders import below, is_folder
+    from lookalike.cli.folders import check_outside
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
@@ -135,10 +137,8 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
     check_page(options.output.report, removed)
     if removed is not None:
         check_output(removed)
-        if folder and is_folder(options.output.out) and below(removed, options.output.out):
-            raise UsageError(
-                f"--removed must be outside of the folder --out, which gets one file per input; {removed!r} is not."
-            )
+        if folder:
+            check_outside("--removed", removed, options.output.out)
         check_apart_from_out(removed, options)
         check_apart([removed], inputs)
 

@@ -38,6 +38,14 @@ def below(path: str, folder: str) -> bool:
     return real_place(path).is_relative_to(real_place(folder))
 
 
+def check_outside(option: str, path: str, out: str) -> None:
+    """Raise an error for another output in the folder of all outputs, where only those can be."""
+    if is_folder(out) and below(path, out):
+        raise UsageError(
+            f"{option} must be outside of the folder --out, which gets one file per input; {path!r} is not."
+        )
+
+
 def check_folder(out: str) -> None:
     """Raise an error, before any work is done, if the folder cannot be written."""
     if is_remote(out):

@@ -23,12 +23,14 @@ def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | N
 
     The `others` are further outputs of the command. With `folder`, the output can be a folder.
     """
-    from lookalike.cli.folders import check_folder, is_folder
+    from lookalike.cli.folders import check_folder, check_outside, is_folder
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
     if folder and is_folder(output.out):
         check_folder(output.out)
+        if output.report is not None:
+            check_outside("--report", output.report, output.out)
     else:
         check_output(output.out)
         check_excel_safe(output.excel_safe, output.out, *others)

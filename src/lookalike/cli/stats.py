@@ -103,6 +103,7 @@ def recording(options: Mapping[str, Any], set_by: Mapping[str, str]) -> Iterator
 
 def check(path: str, values: Mapping[str, Any]) -> None:
     """Raise an error, before any work is done, if the file cannot be written or is another one of the command."""
+    from lookalike.cli.folders import check_outside
     from lookalike.io.inputs import check_apart, real_place
     from lookalike.io.write import check_place
 
@@ -113,6 +114,8 @@ def check(path: str, values: Mapping[str, Any]) -> None:
     same = [one for one in named if isinstance(one, str) and real_place(one) == real_place(path)]
     if len(same) > 1:
         raise UsageError(f"--stats and the other files must be different; got {path!r} twice.")
+    if values.get("out") is not None:
+        check_outside("--stats", path, values["out"])
     check_apart([path], values.get("inputs", []))
 
 
@@ -168,6 +171,8 @@ def record_result(result: "Result") -> None:
     if _record is None:
         return
     counts = {name: value for name, value in result.stats.items() if isinstance(value, int)}
+    if "pairs" not in counts and counts.get("candidates") == 0:  # groups can be found without counting
+        del counts["candidates"]
     record(counts={**counts, "rows": len(result)}, plan=plan_facts(result.plan), recall=recall_facts(result))
 
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from lookalike.cli.options import CollectionOptions, WorkOptions
 from lookalike.cli.progress import TerminalRun
-from lookalike.core.errors import UsageError
-from lookalike.core.run import Finished
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Finished, Planned
 from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
@@ -37,9 +38,13 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
     folder = Path(f"{out.rstrip('/')}.work" if options.workdir is None else options.workdir)
     done = False
     with closing(work_folder(folder)) as work, hold(folder, work, "command"):
+        begun = has_begun(work)
         try:
             yield {"workdir": folder} if options.memory is None else {"workdir": folder, "memory": options.memory}
             done = True
+        except Planned:  # a dry run leaves the work of an earlier run, and none of its own
+            done = not begun
+            raise
         finally:
             if done or not has_begun(work):
                 remove(folder, work)
@@ -83,20 +88,33 @@ def sharing_in(options: CollectionOptions, run: TerminalRun, **about: Any) -> It
     if out == "-" or is_folder(out):
         raise UsageError(f"--shard needs a file to write, such as --out clean.parquet; got {out!r}.")
     must_be_local(work.workdir, "the folder of --workdir")
-    folder = Path(work.workdir)
     keywords = {} if work.memory is None else {"memory": work.memory}
     about["excel_safe"] = options.output.excel_safe
     same = {"out": str(place_of(out).resolve()), **{name: str(value) for name, value in about.items()}}
-    with Shards(folder, one, run, same) as shards:
+    with shared_folder(work.workdir, options.job.dry_run) as folder, Shards(folder, one, run, same) as shards:
         try:
             yield Room({**keywords, "workdir": shards}, shards)
         except Finished:
             if shards.tasks:
                 run.say(f"done: {one} did {counted(shards.tasks, 'task')}; another one wrote {out}")
-            else:
+            elif place_of(out).exists():
                 run.say(f"done: {out} was written before; to run again, remove {shards.path}")
+            else:
+                raise DataError(
+                    f"{out}: was written before, but is gone; to run again, remove {shards.path}."
+                ) from None
             raise
         except KeyboardInterrupt:
             if shards.tasks:
                 run.say(f"run the same command again to go on with the work in {folder}")
             raise
+
+
+@contextmanager
+def shared_folder(workdir: str, dry_run: bool) -> Iterator[Path]:
+    """Yield the folder of the processes; for a dry run one of its own, so that it does not disturb them."""
+    if not dry_run:
+        yield Path(workdir)
+        return
+    with TemporaryDirectory(prefix="lookalike-") as own:
+        yield Path(own)

@@ -26,7 +26,7 @@ from lookalike.io.inputs import find_parts
 from lookalike.io.json_types import all_columns
 from lookalike.io.jsonl import has_column, only, simple_types
 from lookalike.io.part import DOCUMENT_BYTES, UTF8, Part, Task, evenly
-from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
+from lookalike.io.source import BARE, BATCH_BYTES, Good, ItemSource, id_column
 from lookalike.io.tables import (
     as_text,
     conform,
@@ -50,7 +50,8 @@ MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
 class Source(ItemSource):
-    """A source of documents: files, folders, globs, `-` (standard input) or Arrow tables.
+    """A source of documents: files, folders, globs, `-` (standard input), or tables of any library, such as
+    data frames and data sets of Hugging Face.
 
     Pass it to `find_pairs` and the like to set how documents are read.
 
@@ -100,6 +101,7 @@ class Source(ItemSource):
         self.columns = None if columns is None else list(columns)
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
+        self._all: int | None = None  # how many documents there are, if a sample has all of them
         self._chosen: dict[int, tuple[str, str | None]] = {}  # the text and id columns of each part
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
         super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
@@ -170,7 +172,7 @@ class Source(ItemSource):
         """Raise an error if columns share a name, or are not there: such rows cannot be written."""
         for part in self.parts:
             names_apart(part, self._schema(part))
-        for name in self.columns or ():
+        for name in () if self.is_bare() else self.columns or ():
             if name not in self.column_names() and not any(has_column(part, name) for part in self.parts):
                 one_column(self.column_names(), name, "the input has", " to write")
 
@@ -207,8 +209,18 @@ class Source(ItemSource):
         other.columns, other._whole = list(columns), {}
         return other
 
+    def is_bare(self) -> bool:
+        """Return whether all inputs are empty files, which show no columns, so that any could be in them."""
+        for part in self.parts:
+            with reading(part):
+                if part.format not in BARE or FORMATS[part.format].schema(part).names:
+                    return False
+        return True
+
     def column(self, name: str, purpose: str = "", run: Run = ONE_THREAD) -> pa.ChunkedArray:
         """Return a column of all documents, or a field of a nested one, such as `meta.quality`."""
+        if self.is_bare():
+            return pa.chunked_array([], pa.null())
         column, *fields = self._path_of(name, purpose)
         found = [table[column] for table in self.with_columns([column]).tables(run=run)]
         values = pa.chunked_array([chunk for part in found for chunk in part.chunks], found[0].type)
@@ -248,7 +260,9 @@ class Source(ItemSource):
         return list(dict.fromkeys(self._columns(part)[0] for part in tables))
 
     def expected(self, texts: pa.LargeStringArray) -> int:
-        """Estimate the number of documents from the texts of the first batch."""
+        """Return the number of documents if all are in the sample, else an estimate from its texts."""
+        if self._all is not None:
+            return self._all
         counts = []
         for part in self.parts:
             count = FORMATS[part.format].rows
@@ -257,9 +271,27 @@ class Source(ItemSource):
         if None not in counts:
             return sum(count for count in counts if count is not None)
         size = self.byte_size() // (MARKUP if self.html else 1)
-        lines = all(part.format == "text" for part in self.parts)
-        sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) if lines else int(texts.nbytes)
-        return max(len(texts), size * len(texts) // max(1, sample))
+        if all(part.format == "text" for part in self.parts):
+            sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts)
+        else:
+            sample = texts.nbytes * self._overhead()
+        return max(len(texts), int(size * len(texts) / max(1, sample)))
+
+    def _overhead(self) -> float:
+        """Return how many bytes of tables there are per byte of their texts, as far as their first rows show."""
+        whole = texts = 0
+        for part in (self.parts[at] for at in evenly(len(self.parts), SPOTS)):
+            form = FORMATS[part.format]
+            if not form.columns or form.rows is not None:
+                continue
+            keys = self._keys(part)
+            with reading(part):
+                tasks = form.tasks(part, keys if part.format == "jsonl" else self._schema(part), SPOT_BYTES)
+                block = next((block for task in tasks for block in task()), None)
+            if block is not None:
+                whole += (block.table if block.lines is None else block.lines).nbytes
+                texts += block.table[keys.names[0]].nbytes
+        return whole / texts if texts else 1.0
 
     def samples(self, run: Run = ONE_THREAD) -> list[pa.LargeStringArray]:
         """Return some texts from SPOTS places all over the inputs; from the beginning of small ones.
@@ -282,6 +314,8 @@ class Source(ItemSource):
             head.extend(batch["text"].chunks)
             if sum(map(len, head)) >= HEAD:
                 break
+        else:
+            self._all = sum(map(len, head))
         return [pa.concat_arrays(head).slice(0, HEAD)] if head else []
 
     def _spots(self, part: Part, count: int) -> Iterator[Callable[[], pa.LargeStringArray]]:

@@ -73,7 +73,7 @@ def find_parts(
         elif is_iterated(given):
             parts.append(Part(NAME, "stream", content=Iterated(given)))
         elif not isinstance(given, str | os.PathLike):
-            raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
+            raise UsageError(f"an input must be a path or a table; got {type(given).__name__}.")
         elif not str(given):
             raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":

@@ -44,6 +44,18 @@ def unwrapped(given: Any) -> tuple[Any, list[Any] | None]:
     return given, None
 
 
+def is_table(given: Any) -> bool:
+    """Return whether this is an Arrow table, a data frame, a relation or a data set."""
+    if _is_dataset(given) or not hasattr(given, "__arrow_c_stream__"):
+        return _is_dataset(given)
+    return any(hasattr(given, name) for name in ("columns", "schema"))  # which a column has not
+
+
+def as_table(given: Any) -> Any:
+    """Return a table of another library as an Arrow table, and anything else as it is: also what is iterated."""
+    return unwrapped(given)[0] if is_table(given) and not is_iterated(given) else given
+
+
 def _is_dataset(given: Any) -> bool:
     """Whether this is a data set of Hugging Face."""
     return hasattr(given, "with_format") and hasattr(given, "features")

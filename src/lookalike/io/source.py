@@ -18,11 +18,12 @@ from lookalike.core.errors import BadFile, DataError, UsageError, all_left_out, 
 from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.formats import FORMATS, NAMED
 from lookalike.io.inputs import find_parts
+from lookalike.io.objects import as_table, is_table
 from lookalike.io.part import Block, Part
-from lookalike.io.streams import is_iterated
 from lookalike.io.tables import bad_row, plain, plain_schema, reading
 
 BATCH_BYTES = 4 << 20
+BARE = ("jsonl", "csv", "tsv")  # formats whose files show no columns if they are empty
 FindFaults = Callable[[pa.Table], dict[int, str]]  # returns the bad rows of a table, each with its fault
 
 
@@ -80,12 +81,12 @@ class ItemSource:
         if format is not None:
             choice("format", format, self.formats)
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) or is_iterated(inputs) else inputs
+        given = [inputs] if isinstance(inputs, str | Path) or is_table(inputs) else inputs
         if not isinstance(given, Iterable) or isinstance(given, bytes):
-            raise UsageError(f"inputs must be paths or Arrow tables; got {type(inputs).__name__}.")
+            raise UsageError(f"inputs must be paths or tables; got {type(inputs).__name__}.")
         self.rows_before = 0  # of a piece of a larger source: how many rows that one has before it
         self._schemas: dict[int, pa.Schema] = {}
-        self.parts = self._find(list(given))
+        self.parts = self._find([as_table(one) for one in given])
         if not self.parts:
             raise UsageError("nothing to read: no input was given.")
         if self.on_bad_file == "skip":
@@ -205,7 +206,7 @@ class ItemSource:
             with reading(part):
                 schema = FORMATS[part.format].schema(part)
                 names = schema.names  # which may not be UTF-8
-            if not names and part.format in ("jsonl", "csv", "tsv"):
+            if not names and part.format in BARE:
                 schema = pa.schema([(name, pa.string()) for name in asked])
             self._schemas[id(part)] = plain_schema(schema)
         return self._schemas[id(part)]

@@ -61,7 +61,7 @@ class Keeping:
         named = [rule for rule in self.rules if rule.is_column]
         if not named:
             return self
-        if not isinstance(items, Source) or not _other_columns(items):
+        if not isinstance(items, Source) or not (_other_columns(items) or items.is_bare()):
             choice("keep", named[0].name, RULES)
         with run.stage("order"):
             columns = (sortable(items.column(rule.name, " to keep by", run), rule.name) for rule in named)

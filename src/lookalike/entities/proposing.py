@@ -29,6 +29,7 @@ RARE = 200  # the most records with a word by which counterparts are found
 COMMON_WORDS = 2  # the least number of such words in common
 CLEARLY = 1.5  # how many times as much as the next one the best record must have in common
 FEW = 10  # with fewer pairs, nothing can be said about two columns
+OFTEN = 30  # of linked records; by chance fewer than FEW have both of two columns if this many are expected to
 AGREEMENT, ERRORS = 0.01, 4.0  # the least excess over random pairs: a similarity, and in standard errors
 MOST = 0.5  # the share of linked records that must have the same date
 OVERLAP = 0.3  # the least share of words that two columns have in common, where no records can be linked
@@ -203,13 +204,16 @@ def agreement(
 ) -> float:
     """Return by how much more similar two columns are in linked records than in random pairs; 0 if not clearly.
 
-    With too few linked records, columns agree if they have many words in common.
+    With too few linked records, columns agree if they have many words in common. Columns of sparse
+    tables that linked records should often have together, but do not, hold different things, such as
+    the years of films and the birthdays of people.
     """
     ours, theirs = one.take(pa.array(left)), other.take(pa.array(right))
+    expected = (len(ours) - ours.null_count) * (len(theirs) - theirs.null_count) / max(1, len(left))
     present = pc.and_(ours.is_valid(), theirs.is_valid())
     ours, theirs = ours.filter(present), theirs.filter(present)
     if len(ours) < FEW:
-        return _overlap(one, other)
+        return 0.0 if expected >= OFTEN else _overlap(one, other)
     return _excess(len(ours), TextVectors.of(pa.concat_arrays([ours, theirs]), run).cosines)
 
 

@@ -111,6 +111,16 @@ def test_columns_that_linked_records_do_not_have_together():
     assert proposed(left, right) == ["title:film", "who:person"]
 
 
+def test_a_year_is_not_compared_with_a_date():
+    left, right = films()
+    years = [film.rpartition("(")[2][:4] for film in right["film"].to_pylist()]
+    known = dict(zip(right["film"].to_pylist(), years, strict=True))
+    of_title = {film.rpartition(" (")[0]: year for film, year in known.items()}
+    left = left.append_column("made", pa.array([of_title[title] for title in left["title"].to_pylist()]))
+    right = right.drop_columns(["year"]).append_column("released", pa.array([f"{year}-03-04" for year in years]))
+    assert proposed(left, right) == ["title:film", "starring:actor name", "writer:director name"]
+
+
 def test_the_two_companies():
     made = two_companies(500)
     assert proposed(made.left, made.right) == ["name:customer", "address:street", "phone:telephone"]

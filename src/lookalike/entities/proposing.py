@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
 from lookalike.entities.fields import WORDS, Field, normalise
-from lookalike.entities.kinds import guess_common_kind, hinted_kind, make_column, words_of
+from lookalike.entities.kinds import guess_common_kind, guess_kind, hinted_kind, make_column, words_of
 from lookalike.entities.scores import FULL_POINTS, field_points
 from lookalike.entities.whole import TextVectors
 
@@ -127,8 +127,11 @@ def corresponding(
                 agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run)
             if not agree[at, to]:
                 agree[at, to] = agreement(one.values, other.values, *linked, run)
-                if agree[at, to] and _are_dates((one.name, other.name), tables):  # words of dates are years and months
-                    agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run, unknown=0.0)
+                if agree[at, to] and (
+                    dates := _dates((one.name, other.name), tables)
+                ):  # their words are years and months
+                    both = dates == 2  # a year and a date have only noise in common
+                    agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run, 0.0) if both else 0
             if (_is_id(one) or _is_id(other)) and not pc.any(pc.is_in(one.values, other.values)).as_py():
                 agree[at, to] = 0
     order = sorted(np.argwhere(agree > 0).tolist(), key=lambda pair: (tuple(pair) not in named, -agree[tuple(pair)]))
@@ -243,9 +246,12 @@ def agreement_by_kind(
     return excess if column.kind != "date" or excess >= MOST else 0.0
 
 
-def _are_dates(names: Sequence[str], tables: Sequence[pa.Table]) -> bool:
+def _dates(names: Sequence[str], tables: Sequence[pa.Table]) -> int:
+    """Return how many of two columns hold dates."""
     sides = [table[name] for table, name in zip(tables, names, strict=True)]
-    return guess_common_kind(names, sides) == "date"
+    if guess_common_kind(names, sides) == "date":
+        return 2
+    return sum(guess_kind(name, side) == "date" for name, side in zip(names, sides, strict=True))
 
 
 def _excess(pairs: int, similar: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:

@@ -146,7 +146,7 @@ def test_known_matches_alone_say_nothing_on_other_pairs() -> None:
     then, now = (dict(zip(pairs_of(one.every), one.every.probability, strict=True)) for one in (before, found))
     assert all(now[pair] == then[pair] for pair in then if pair not in known)
     assert all(now[pair] == 1 for pair in known)
-    assert "all labels are yes" in found.stats["note"]
+    assert "all labels of candidates are yes" in found.stats["note"]
 
 
 def test_a_labelled_pair_has_priority_one_to_one() -> None:

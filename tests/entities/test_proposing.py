@@ -100,6 +100,27 @@ def test_columns_of_other_names():
     assert proposed(right, left) == ["director name:writer", "actor name:starring", "film:title"]
 
 
+def test_columns_that_linked_records_do_not_have_together():
+    """In a table of films and people, the years of films and the birthdays of people have words in common."""
+    draw, rows, none = np.random.default_rng(1), 100, [None] * 100
+    titles, people = invented(draw, rows), invented(draw, rows)
+    years = draw.integers(1930, 1990, rows).astype(str).tolist()
+    left = pa.table({"title": titles + none, "who": none + people, "year": years + none})
+    birthdays = [f"{year}-03-04" for year in years]
+    right = pa.table({"film": titles + none, "person": none + people, "birthday": none + birthdays})
+    assert proposed(left, right) == ["title:film", "who:person"]
+
+
+def test_a_year_is_not_compared_with_a_date():
+    left, right = films()
+    years = [film.rpartition("(")[2][:4] for film in right["film"].to_pylist()]
+    known = dict(zip(right["film"].to_pylist(), years, strict=True))
+    of_title = {film.rpartition(" (")[0]: year for film, year in known.items()}
+    left = left.append_column("made", pa.array([of_title[title] for title in left["title"].to_pylist()]))
+    right = right.drop_columns(["year"]).append_column("released", pa.array([f"{year}-03-04" for year in years]))
+    assert proposed(left, right) == ["title:film", "starring:actor name", "writer:director name"]
+
+
 def test_the_two_companies():
     made = two_companies(500)
     assert proposed(made.left, made.right) == ["name:customer", "address:street", "phone:telephone"]

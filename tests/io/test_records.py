@@ -12,7 +12,7 @@ import pytest
 from lookalike.core.errors import DataError, LookalikeError, UsageError, naming_options
 from lookalike.core.run import Run
 from lookalike.entities import two_companies
-from lookalike.io.records import RecordSource
+from lookalike.io.records import RecordSource, read_table
 from tests.commands import Commands, complaint, left_in
 from tests.samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
@@ -69,6 +69,20 @@ def test_tables_in_memory() -> None:
     assert rows_of([table.slice(0, 2), table.slice(2)]) == ROWS
     coded = table.set_column(1, "name", table["name"].dictionary_encode())
     assert rows_of(coded) == ROWS
+
+
+def test_dictionaries_with_other_keys() -> None:
+    """No column is lost because the first row does not have it."""
+    read = read_table([{"id": 1}, {"town": "Orm"}, {"id": 3, "name": None}], "records", Run(1))
+    assert read.to_pylist() == [
+        {"id": 1, "town": None, "name": None}, {"id": None, "town": "Orm", "name": None},
+        {"id": 3, "town": None, "name": None},
+    ]  # fmt: skip
+
+
+def test_dictionaries_with_mixed_types() -> None:
+    with pytest.raises(DataError, match="records must have values of one type in each column; 'v' has int, str"):
+        read_table([{"v": 1}, {"v": None}, {"v": "x"}], "records", Run(1))
 
 
 @pytest.mark.parametrize("separator", [";", "|", "\t", " "])

@@ -193,7 +193,7 @@ def recalibrate(
         basis = f"{basis}, recalibrated by {counted(used_count, 'label')}"
         guess = guess and used_count < ENOUGH
     elif used_count:
-        notes.append("all labels are yes, as in a list of known matches: they say nothing on other pairs")
+        notes.append("all labels of candidates are yes, as in a list of known matches: they say nothing on other pairs")
     values[at] = match
     return replace(found, values=values, basis=basis, guess=guess, notes=notes, correction=correction)
 

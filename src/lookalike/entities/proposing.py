@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
 from lookalike.entities.fields import WORDS, Field, normalise
-from lookalike.entities.kinds import guess_common_kind, hinted_kind, make_column, words_of
+from lookalike.entities.kinds import guess_common_kind, guess_kind, hinted_kind, make_column, words_of
 from lookalike.entities.scores import FULL_POINTS, field_points
 from lookalike.entities.whole import TextVectors
 
@@ -29,6 +29,7 @@ RARE = 200  # the most records with a word by which counterparts are found
 COMMON_WORDS = 2  # the least number of such words in common
 CLEARLY = 1.5  # how many times as much as the next one the best record must have in common
 FEW = 10  # with fewer pairs, nothing can be said about two columns
+OFTEN = 30  # of linked records; by chance fewer than FEW have both of two columns if this many are expected to
 AGREEMENT, ERRORS = 0.01, 4.0  # the least excess over random pairs: a similarity, and in standard errors
 MOST = 0.5  # the share of linked records that must have the same date
 OVERLAP = 0.3  # the least share of words that two columns have in common, where no records can be linked
@@ -126,8 +127,11 @@ def corresponding(
                 agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run)
             if not agree[at, to]:
                 agree[at, to] = agreement(one.values, other.values, *linked, run)
-                if agree[at, to] and _are_dates((one.name, other.name), tables):  # words of dates are years and months
-                    agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run, unknown=0.0)
+                if agree[at, to] and (
+                    dates := _dates((one.name, other.name), tables)
+                ):  # their words are years and months
+                    both = dates == 2  # a year and a date have only noise in common
+                    agree[at, to] = agreement_by_kind(one.name, other.name, tables, *linked, run, 0.0) if both else 0
             if (_is_id(one) or _is_id(other)) and not pc.any(pc.is_in(one.values, other.values)).as_py():
                 agree[at, to] = 0
     order = sorted(np.argwhere(agree > 0).tolist(), key=lambda pair: (tuple(pair) not in named, -agree[tuple(pair)]))
@@ -203,13 +207,16 @@ def agreement(
 ) -> float:
     """Return by how much more similar two columns are in linked records than in random pairs; 0 if not clearly.
 
-    With too few linked records, columns agree if they have many words in common.
+    With too few linked records, columns agree if they have many words in common. Columns of sparse
+    tables that linked records should often have together, but do not, hold different things, such as
+    the years of films and the birthdays of people.
     """
     ours, theirs = one.take(pa.array(left)), other.take(pa.array(right))
+    expected = (len(ours) - ours.null_count) * (len(theirs) - theirs.null_count) / max(1, len(left))
     present = pc.and_(ours.is_valid(), theirs.is_valid())
     ours, theirs = ours.filter(present), theirs.filter(present)
     if len(ours) < FEW:
-        return _overlap(one, other)
+        return 0.0 if expected >= OFTEN else _overlap(one, other)
     return _excess(len(ours), TextVectors.of(pa.concat_arrays([ours, theirs]), run).cosines)
 
 
@@ -239,9 +246,12 @@ def agreement_by_kind(
     return excess if column.kind != "date" or excess >= MOST else 0.0
 
 
-def _are_dates(names: Sequence[str], tables: Sequence[pa.Table]) -> bool:
+def _dates(names: Sequence[str], tables: Sequence[pa.Table]) -> int:
+    """Return how many of two columns hold dates."""
     sides = [table[name] for table, name in zip(tables, names, strict=True)]
-    return guess_common_kind(names, sides) == "date"
+    if guess_common_kind(names, sides) == "date":
+        return 2
+    return sum(guess_kind(name, side) == "date" for name, side in zip(names, sides, strict=True))
 
 
 def _excess(pairs: int, similar: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:

@@ -85,11 +85,26 @@ def read_table(given: Any, what: str, run: Run) -> pa.Table:
         return RecordSource(given).read(run)
     try:
         taken = given if isinstance(given, dict) else unwrapped(given)[0]
-        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
+        return table_of(taken, what) if isinstance(taken, list) else pa.table(taken)
+    except DataError:
+        raise
     except (TypeError, ValueError, AttributeError, OverflowError, pa.ArrowException):
         raise UsageError(
             f"{what} must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
         ) from None
+
+
+def table_of(rows: list[dict[str, Any]], what: str) -> pa.Table:
+    """Return dictionaries as a table with the keys of all of them; Arrow takes only those of the first."""
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in dict(row)):
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            kinds = ", ".join(dict.fromkeys(type(value).__name__ for value in values if value is not None))
+            raise DataError(f"{what} must have values of one type in each column; {name!r} has {kinds}.") from None
+    return pa.table(columns)
 
 
 def broken_texts(table: pa.Table) -> dict[int, str]:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core.errors import LookalikeError
+from lookalike.items.shingles import Shingles
 from lookalike.kernels.hashing import EMPTY
 from lookalike.passages import finding, linking
+from tests import reference
 from tests.passages import twin
 
 tiny = st.lists(st.text("ab", max_size=30), max_size=6)
@@ -183,6 +185,28 @@ def test_scripts_line_breaks_and_normal_forms(one, other, shown):
     assert other[found[0][1] : found[0][2]] == shown
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("\u064b\u3000a\u05b0", "\u3000\u064b\u05b0\u3000a\u05b0", "\u064b\u05b0\u3000a\u05b0"),
+        ("a \n\u0301\u05b0b", "ax\u05b0\u0301b", "\u05b0\u0301b"),
+        ("ax\u05b0\u0301b", "a \n\u0301\u05b0b", "\u0301\u05b0b"),
+    ],
+)
+def test_marks_after_white_space_that_normal_form_reorders(one, other, shown):
+    """They are characters of their own: the passage does not begin with the white space."""
+    assert [row[8] for row in found_in([one, other], 3)] == [shown]
+
+
+@given(st.lists(st.text(" \n\u3000ab.\u05b0\u064b\u0301\u00e9\u1161", max_size=25), max_size=4), st.integers(1, 5))
+def test_passages_where_normal_form_changes_characters_are_those_of_the_plain_twin(texts, length):
+    prepared = Shingles(lowercase=True).prepare(pa.array(texts, pa.large_string())).to_pylist()
+    documents = [tuple(reference.characters(one, "collapse")) for one in prepared]
+    expected = [(row[0], row[2] - row[1], *row[3:5]) for row in twin.passages(documents, length)]
+    rows = [(row[0], row[3], row[4], row[5]) for row in found_in(texts, length)]
+    assert Counter(rows) == Counter(expected)
+
+
 def test_planted_runs_of_just_too_few_and_enough_words():
     rng = np.random.default_rng(1)
     words = [f"w{n}" for n in rng.permutation(100_000)]
@@ -209,6 +233,18 @@ def test_gaps_are_joined():
     assert row[3] == 39
     assert row[8] == " ".join(edited)
     assert row[6:8] == (0, len(both[0]))
+
+
+def test_passages_in_another_order_are_not_joined():
+    one, other = (" ".join(f"{letter}{i}" for i in range(6)) for letter in "ab")
+    found = la.find_passages([f"{one} {other}", f"{other} {one}"], length=4, gap=12)
+    assert sorted((row[3], row[5], row[6], row[8]) for row in found) == [(6, 0, 0, one), (6, 0, 18, other)]
+
+
+def test_passages_of_the_same_words_are_not_joined():
+    """The first copy has them once."""
+    found = la.find_passages(["a b c d e f", "a b c d e f x b c d e"], length=4, gap=12)
+    assert sorted((row[3], row[8]) for row in found) == [(4, "b c d e"), (6, "a b c d e f")]
 
 
 def test_a_false_match_of_hashes_is_noticed(monkeypatch):

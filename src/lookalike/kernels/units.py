@@ -103,7 +103,8 @@ def cut_texts(data, starts, stops, behaviour):
     """Cut texts where no normal form joins the two sides: (indptr, cuts, plain).
 
     `behaviour` says of each code point whether it is PLAIN, JOINS or ALTERED. A piece is a run of
-    plain characters, in which each stands for itself, or one character with those that join it.
+    plain characters, in which each stands for itself, or one character with those that join it. No
+    character joins white space: a mark behind it is a unit of its own.
     """
     total, _ = total_and_longest(starts, stops)
     cuts, plain = np.empty(total, np.int64), np.empty(total, np.bool_)
@@ -111,10 +112,11 @@ def cut_texts(data, starts, stops, behaviour):
     n = 0
     for t in range(len(starts)):
         before = at = starts[t]
+        white = True
         while at < stops[t]:
             code, after = decode(data, at)
             what = behaviour[code]
-            if what == JOINS and at > starts[t]:
+            if what == JOINS and not white:
                 if plain[n - 1] and cuts[n - 1] < before:
                     cuts[n] = before
                     n += 1
@@ -123,6 +125,7 @@ def cut_texts(data, starts, stops, behaviour):
                 cuts[n], plain[n] = at, what == PLAIN
                 n += 1
             before, at = at, after
+            white = properties(code) & KIND == SPACE
         indptr[t + 1] = n
     return indptr, cuts[:n].copy(), plain[:n].copy()
 

@@ -42,7 +42,7 @@ def find_passages(
     Every `length` consecutive units that are also at another place are found, and none is listed
     that is not. Two places can overlap: "ha ha ha" has "ha ha" at two places. A passage begins with
     units that occurred before, and reaches as far to both sides as it agrees with their first copy.
-    None lies within another one.
+    None lies within another one, unless that one was joined.
 
     Args:
         items: texts, `Source`, a path (a string or a `pathlib.Path`), a list of `pathlib.Path`
@@ -52,7 +52,7 @@ def find_passages(
         length: how many units the shortest passage has.
         unit: "word" or "char", as in `Shingles`.
         gap: join passages of the same two documents that at most this many units interrupt, on
-            either side, as small edits do.
+            either side, as small edits do. Both sides must go on in the same order.
         case: "ignore" the difference between capital and small letters, or "keep" it.
         punctuation: for words, "drop" (ignore) it, or "keep" it: then each mark is a unit.
         memory: for texts read from files, about how much memory to use, such as "2GB"; data that
@@ -140,7 +140,7 @@ def passages_of(corpus: Corpus, runs: RepeatedRuns, left: Places, right: Places,
         order = np.lexsort((runs.right, left.document, right.document))
         left, right, runs = left.take(order), right.take(order), runs.take(order)
         same = (np.diff(left.document) == 0) & (np.diff(right.document) == 0)
-        near = [np.abs(one[1:] - one[:-1] - runs.lengths[:-1]) <= gap for one in (runs.left, runs.right)]
+        near = [_goes_on(one, runs.lengths, gap) for one in (runs.left, runs.right)]
         heads = np.flatnonzero(np.concatenate(([True], ~(same & near[0] & near[1]))))
         left, right = (
             places.take(heads)._replace(
@@ -154,6 +154,13 @@ def passages_of(corpus: Corpus, runs: RepeatedRuns, left: Places, right: Places,
     extra = copies if corpus.sides.two else copies - 1
     order = np.lexsort((starts, left.start, left.document, -lengths * extra))
     return Passages(corpus, right.take(order), left.take(order), lengths[order], copies[order])
+
+
+def _goes_on(starts: np.ndarray, lengths: np.ndarray, gap: int) -> np.ndarray:
+    """Return whether each run but the first reaches further than the one before, on from at most `gap` units away."""
+    stops = starts + lengths
+    goes_on: np.ndarray = (np.diff(starts) > 0) & (np.diff(stops) > 0) & (np.abs(starts[1:] - stops[:-1]) <= gap)
+    return goes_on
 
 
 def read_stats(corpus: Corpus, sources: list[Source], run: Run) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
+from lookalike.cli.on_spark import use_few_partitions
 from tests.commands import GUARD, spawn
 from tests.engines import COLLECTIONS, Here, documents
 
@@ -185,3 +186,17 @@ def test_spark_that_does_not_start(files, out, monkeypatch):
     assert process.returncode == 2
     assert said.decode().startswith("lookalike: Spark does not start (it needs Java 17 or later): ")
     assert len(said.decode().splitlines()) == 1
+
+
+def test_one_machine_shuffles_to_a_few_partitions_per_core(there, monkeypatch):
+    """Each of Spark's 200 tasks costs more than a small collection does."""
+    settings = there.session.conf
+    before = settings.get("spark.sql.shuffle.partitions")
+    monkeypatch.setattr("lookalike.cli.on_spark.PARTITIONS", "spark.sql.shuffle.partitions.unset")
+    monkeypatch.setattr(type(settings), "set", lambda self, name, value: chosen.append((name, value)))
+    chosen = []
+    use_few_partitions(there.session)
+    monkeypatch.undo()
+    assert chosen == [("spark.sql.shuffle.partitions.unset", 4 * 2)]
+    use_few_partitions(there.session)
+    assert settings.get("spark.sql.shuffle.partitions") == before

@@ -173,6 +173,22 @@ def test_several_rules(there, keep, copies):
     assert len(dropped) > (50 if copies == 1 else 5)
 
 
+@pytest.mark.parametrize("keep", ["score:max", "score:min"])
+def test_copies_whose_value_is_not_a_number_come_before_those_without_one(there, keep):
+    scores = pa.array([None, math.nan, 1.5, math.nan, None, 2.5])
+    table = pa.table({"id": range(6), "text": ["the same text of some words"] * 6, "score": scores})
+    dropped = la.spark.dedup(there.frame(table), keep=keep, copies=3).dropped.orderBy("id").toArrow().to_pylist()
+    assert dropped == la.dedup(table, keep=keep, copies=3, method="lsh").to_arrow().to_pylist()
+    assert [row["id"] for row in dropped] == [0, 3, 4]
+
+
+@pytest.mark.parametrize("sizes", [["9d", "10d", "8d"], [" 9", " 10", " 8"]])
+def test_texts_that_only_java_reads_as_numbers_are_compared_as_texts(there, sizes):
+    table = pa.table({"id": range(3), "text": ["the same text of some words"] * 3, "size": sizes})
+    dropped = la.spark.dedup(there.frame(table), keep="size").dropped.orderBy("id").toArrow().to_pylist()
+    assert dropped == la.dedup(table, keep="size", method="lsh").to_arrow().to_pylist()
+
+
 def test_all_that_have_similar_ones_are_dropped(there):
     table, options = documents().slice(0, 400), COLLECTIONS["documents"][1]
     found = la.spark.dedup(there.frame(table), drop_all=True, **options)

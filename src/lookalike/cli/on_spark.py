@@ -42,7 +42,12 @@ UNSUPPORTED = (
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
 CAUSE = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in the output of Java
-QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+QUIET = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # it looks up who calls, column by column
+}
+PARTITIONS, PER_CORE = "spark.sql.shuffle.partitions", 4
 
 
 def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions, max_pairs: int) -> None:
@@ -52,7 +57,7 @@ def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOp
     limit: Any = {"max_pairs": max_pairs} if "max_pairs" in given else {}
     with failing():
         found = spark.find_pairs(read(cluster, inputs, options.reading.columns), **cluster.settings, **limit)
-        count = write(cluster, found, out, "verify and write")
+        count = write(cluster, found, out, "write")
     print_summary(cluster, f"found: {counted(count, 'similar pair')}{verified(count)}", count, out)
 
 
@@ -195,20 +200,30 @@ def print_summary(cluster: SparkCluster, found: str, rows: int, *outputs: str | 
 
 def start(master: str | None) -> SparkSession:
     """Start a session on the cluster `master`, or on the one this program was submitted to."""
-    if master is None or master.startswith("local"):
+    local = master is not None and master.startswith("local")
+    if master is None or local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lookalike")
     for name, value in QUIET.items():
         builder = builder.config(name, value)
     with TemporaryFile() as output:
         try:
-            with stderr_to(output.fileno()) if master is not None and master.startswith("local") else nullcontext():
-                return (builder if master is None else builder.master(master)).getOrCreate()
+            with stderr_to(output.fileno()) if local else nullcontext():
+                session = (builder if master is None else builder.master(master)).getOrCreate()
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
             output.seek(0)
             lines = output.read().decode(errors="replace").splitlines()
             why = next((line for line in lines if CAUSE.search(line)), first_line(error))
             raise UsageError(f"Spark does not start (it needs Java 17 or later): {why}") from error
+    if local:
+        use_few_partitions(session)
+    return session
+
+
+def use_few_partitions(session: SparkSession) -> None:
+    """Shuffle to some partitions per core, unless Spark is configured otherwise; its default of 200 is for clusters."""
+    if not session.sparkContext.getConf().contains(PARTITIONS):
+        session.conf.set(PARTITIONS, PER_CORE * session.sparkContext.defaultParallelism)
 
 
 @contextmanager

@@ -107,9 +107,10 @@ class Frames:
         falling = [*self.ranks.descending, *[False] * (len(fields) - len(self.ranks.descending))]
         for field, down in zip(fields, falling, strict=True):
             value = F.col(f"item.{field.name}")
+            columns.append(value.isNull())
             if pa.types.is_floating(field.type):
-                columns.append(F.coalesce(F.isnan(value), F.lit(False)))
-            columns += [value.isNull(), value.desc() if down else value.asc()]
+                columns.append(F.isnan(value))
+            columns.append(value.desc() if down else value.asc())
         return columns
 
     def to_all(self, frame: DataFrame, count: int) -> DataFrame:

@@ -32,7 +32,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.io.documents import HEAD, TEXT_NAMES
+from lookalike.io.documents import HEAD, SMALL, TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
@@ -42,6 +42,9 @@ from lookalike.search.plan import Plan, make_plan
 from lookalike.search.sampling import sample_rows
 from lookalike.spark.frames import Frames, Ranks, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
+
+JAVA_NUMBER = r"\s|[\d.][dDfF]$"  # what is a number for Spark, but not on one machine: " 9", "9d"
+SPREAD = 500  # items from all over the data frame, of which a sample is taken
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class FrameItems:
         if isinstance(kind, StringType):
             filled = F.when(value != "", value)
             number = filled.try_cast("double")
-            wrong = self.df.where(filled.isNotNull() & number.isNull()).limit(1)
+            wrong = self.df.where(filled.isNotNull() & (number.isNull() | filled.rlike(JAVA_NUMBER))).limit(1)
             return filled if wrong.head(1) else number
         if not isinstance(kind, NumericType | DateType | TimestampType | TimestampNTZType):
             holds = kind.simpleString()
@@ -171,19 +174,32 @@ class FrameItems:
             raise DataError(f"{self.id!r} or {self.text!r} is null in some rows: drop such rows first, as with dropna.")
         return int(count)
 
-    def sample(self, making: Making) -> Sets:
-        """Return the sets of a sample of the first items by id."""
-        ids = self.frame.select("id")
-        last = (ids.distinct() if self.by_rows else ids).orderBy("id").limit(HEAD).agg(F.max("id")).first()
-        some = self.frame.select("id", "content").where(F.col("id") <= F.lit(last[0] if last else None))
-        if self.by_rows:
-            some = some.groupBy("id").agg(F.collect_set("content").alias("content"))
-        content = some.where("content is not null").orderBy("id").limit(HEAD).toArrow()["content"].combine_chunks()
+    def sample(self, making: Making, count: int) -> Sets:
+        """Return the sets of a sample of the items, of which there are so many.
+
+        Of texts it is the sample of one machine if they are few: of the first HEAD by id.
+        """
+        content = self._contents(count // SPREAD)
         if self.lists:
             sets = making.sets(content)
             return sets.take(np.random.default_rng(0).permutation(len(sets)))
         texts = content.cast(pa.large_string())
+        if count > HEAD and texts.nbytes * count <= SMALL * len(texts):
+            texts = self._contents(0).cast(pa.large_string())
         return making.sets(texts.take(pa.array(sample_rows(texts))))
+
+    def _contents(self, one_in: int) -> pa.Array:
+        """Return the contents of one in so many items, as hashes of ids decide; if 0, of the first HEAD by id."""
+        some = self.frame.select("id", "content")
+        if one_in:
+            some = some.where(F.pmod(F.xxhash64("id"), F.lit(one_in)) == 0)
+        else:
+            ids = self.frame.select("id")
+            last = (ids.distinct() if self.by_rows else ids).orderBy("id").limit(HEAD).agg(F.max("id")).first()
+            some = some.where(F.col("id") <= F.lit(last[0] if last else None))
+        if self.by_rows:
+            some = some.groupBy("id").agg(F.collect_set("content").alias("content"))
+        return some.where("content is not null").orderBy("id").toArrow()["content"].combine_chunks()
 
 
 def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
@@ -195,9 +211,11 @@ def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
     if one.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
         raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
     with staged(one.run, one.df.sparkSession)("plan"):
-        count = sum(side.counted() for side in sides)
+        counts = [side.counted() for side in sides]
+        count = sum(counts)
         if given is None:
-            sets = Sets.concatenate([side.sample(one.making(made)) for side in sides])
+            samples = zip(sides, counts, strict=True)
+            sets = Sets.concatenate([side.sample(one.making(made), items) for side, items in samples])
             made = fit(
                 made, sets.take(np.random.default_rng(0).permutation(len(sets))) if len(sides) > 1 else sets, count
             )

@@ -47,9 +47,8 @@ def plan(
 ) -> Plan:
     """Choose the bands and rows for finding pairs, without finding them.
 
-    This counts the items, and estimates from the first thousand by id which bands cost least. Pass
-    the plan to the other functions to use it, or print it to see the recall and the candidates to
-    expect.
+    This counts the items, and estimates from some of them which bands cost least. Pass the plan to
+    the other functions to use it, or print it to see the recall and the candidates to expect.
 
     Args:
         df: the data frame with the items.
@@ -93,8 +92,6 @@ def find_pairs(
     run: Run | None = None,
 ) -> DataFrame:
     """Find all pairs of similar items, each one verified.
-
-    Candidates are found now, and verified when the result is used.
 
     Args:
         df: the data frame with the items.

@@ -34,8 +34,6 @@ def find_matches(
 ) -> DataFrame:
     """Find all similar pairs of one item of `left` and one item of `right`, each one verified.
 
-    Candidates are found now, and verified when the result is used.
-
     Args:
         left, right: the data frames with the items.
         max_pairs: the number of pairs in one task above which the search stops with an error.

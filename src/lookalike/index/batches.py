@@ -29,7 +29,7 @@ BATCH = 10_000  # items per batch
 Batch = tuple[Any, list[Id]]  # items, and their ids
 
 
-class Encoder:
+class ItemEncoder:
     """An encoder of batches, with the coding of the index or one chosen from the first batch."""
 
     def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], salt: int) -> None:

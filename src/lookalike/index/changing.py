@@ -24,7 +24,7 @@ from lookalike.index.asking import Asking
 from lookalike.index.base import Coding, rows_of
 from lookalike.index.batches import (
     BATCH,
-    Encoder,
+    ItemEncoder,
     as_id,
     as_kind,
     check_all_named,
@@ -162,7 +162,7 @@ class Changing(Asking):
                     self._tidied = writer.settle(run)
 
     def _make_each(
-        self, writer: Writer, encoder: Encoder, changes: Sequence[Change], entries: Entries, places: list[range]
+        self, writer: Writer, encoder: ItemEncoder, changes: Sequence[Change], entries: Entries, places: list[range]
     ) -> Iterator[int | BaseException]:
         """Make changes one after another; yield for each how many items it changed, or its error."""
         for change, own in zip(changes, places, strict=True):
@@ -194,13 +194,13 @@ class Changing(Asking):
             writer.add_one(entries, place)
         return len(places)
 
-    def _encoder(self) -> Encoder:
-        return Encoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
+    def _encoder(self) -> ItemEncoder:
+        return ItemEncoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
 
     def _take(
         self,
         writer: Writer,
-        encoder: Encoder,
+        encoder: ItemEncoder,
         entries: Iterable[Entries],
         batch: int,
         run: Run,
@@ -220,7 +220,14 @@ class Changing(Asking):
         return added + self._write(writer, waiting.parts, encoder, replace, first, run, tick)
 
     def _write(
-        self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick
+        self,
+        writer: Writer,
+        parts: list[Entries],
+        encoder: ItemEncoder,
+        replace: bool,
+        first: int,
+        run: Run,
+        tick: Tick,
     ) -> int:
         """Write the items; items added before them have numbers from `first`."""
         ids = [name for part in parts for name in part.ids]
@@ -238,7 +245,7 @@ class Changing(Asking):
         writer.add(parts, run)
         return len(ids)
 
-    def _settle(self, writer: Writer, encoder: Encoder) -> None:
+    def _settle(self, writer: Writer, encoder: ItemEncoder) -> None:
         """Save the coding that the first items chose."""
         if encoder.coding is not None and self._coding is None:
             writer.put_settings({**(writer.settings() or self.settings), "coding": encoder.coding.settings()})

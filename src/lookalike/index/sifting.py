@@ -16,7 +16,7 @@ from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.base import Coding, Encoded
-from lookalike.index.batches import Batch, Encoder, same_type
+from lookalike.index.batches import Batch, ItemEncoder, same_type
 from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
@@ -93,7 +93,7 @@ class Sieve:
     """
 
     def __init__(
-        self, encoder: Encoder, new: Writer, old: Reader | None, threshold: float, digest: bytes | None = None
+        self, encoder: ItemEncoder, new: Writer, old: Reader | None, threshold: float, digest: bytes | None = None
     ) -> None:
         self.encoder, self.new, self.old, self.threshold, self.digest = encoder, new, old, threshold, digest
         self.first = new.next_number()  # number of the first item that passes
@@ -196,7 +196,7 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
 
 @contextmanager
 def sieve_of(
-    store: Store, encoder: Callable[[], Encoder], update: bool, threshold: float, digest: bytes | None
+    store: Store, encoder: Callable[[], ItemEncoder], update: bool, threshold: float, digest: bytes | None
 ) -> Iterator[Sieve | Replay]:
     """Provide a sieve over a store; with `update`, what passes is added at the end.
 

@@ -52,7 +52,7 @@ def has_store(path: Path) -> bool:
     return (path / "data.mdb").is_file()
 
 
-class Tables:
+class OpenTables:
     """An open file of tables."""
 
     users = 0  # of this process
@@ -65,7 +65,7 @@ class Tables:
 class Store:
     """The tables of one index."""
 
-    live: Tables
+    live: OpenTables
 
     def __init__(self, path: Path, read_only: bool = False, create: bool = False) -> None:
         self.path = path
@@ -95,7 +95,7 @@ class Store:
             if not self.live.old:
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
 
-    def _opened_tables(self, read_only: bool, create: bool) -> Tables:
+    def _opened_tables(self, read_only: bool, create: bool) -> OpenTables:
         options: dict[str, Any] = {"max_dbs": 16, "max_readers": READERS, "create": create}
         lock = not (read_only and self._is_fixed())
         env = self._environment(readonly=read_only, lock=lock, **options)
@@ -104,7 +104,7 @@ class Store:
                 env.reader_check()  # releases the readers of killed processes
             if not is_complete(env, self._data):
                 raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
-            return Tables(env, os.stat(self._data).st_ino, *tables_in(env, create))
+            return OpenTables(env, os.stat(self._data).st_ino, *tables_in(env, create))
         except BaseException:
             env.close()
             raise
@@ -226,7 +226,7 @@ class Store:
             raise StoreError(f"{self.path}: has an older format, which can only be queried; upgrade it with {how}.")
 
     @contextmanager
-    def _in_use(self) -> Iterator[Tables]:
+    def _in_use(self) -> Iterator[OpenTables]:
         """Provide the tables, those that have taken the place of older ones, and keep them open meanwhile."""
         with self._used:
             self._renew()
@@ -247,7 +247,7 @@ class Store:
                 self._open(read_only=self._turn is None, create=False)
                 self._let_go(before)
 
-    def _let_go(self, tables: Tables) -> None:
+    def _let_go(self, tables: OpenTables) -> None:
         if tables is not self.live and not tables.users:
             tables.env.close()
 

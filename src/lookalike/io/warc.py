@@ -189,7 +189,7 @@ def _records(part: Part, most: int) -> Iterator[WarcRecord]:
             with part.open() as stream:
                 yield from _records_of(part, Stream(stream), most)
         else:
-            yield from _records_of(part, Members(file) if codec else PlainStream(file), most)
+            yield from _records_of(part, GzipStream(file) if codec else PlainStream(file), most)
 
 
 def _records_of(part: Part, stream: "Stream", most: int) -> Iterator[WarcRecord]:
@@ -310,7 +310,7 @@ class PlainStream(Stream):
         return found >= 0
 
 
-class Members(Stream):
+class GzipStream(Stream):
     """The bytes of a gzip file, in which each record usually is a member of its own."""
 
     def __init__(self, file: IO[bytes]):

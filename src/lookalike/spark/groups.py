@@ -131,7 +131,7 @@ def dealt_texts(batches: Batches, texts: Parcels) -> Batches:
         yield pa.record_batch([place, pa.nulls(len(place), pa.binary()), parcels], names=BROUGHT)
 
 
-class Place(NamedTuple):
+class PlacedMembers(NamedTuple):
     """The members that came to a place, in order of part and item, and their sets."""
 
     number: int
@@ -155,7 +155,7 @@ class Place(NamedTuple):
 
 def arrived(
     batches: Batches, members: Parcels, texts: Parcels, making: Making, descending: tuple[bool, ...]
-) -> Iterator[Place]:
+) -> Iterator[PlacedMembers]:
     """Yield the places, given (place, members, texts) sorted by place."""
     assert making.plan.bands is not None
     for number, [some, contents] in places_of(batches, "members", "texts"):
@@ -175,7 +175,7 @@ def arrived(
             raise DataError(CHANGED)
         sets = Sets.concatenate(made).take(by_number[found])
         keys = keys_of(rows["keys"].chunk(0), making.plan.bands.bands)
-        yield Place(number, rows["item"].chunk(0), np.asarray(rows["part"]), sets, keys)
+        yield PlacedMembers(number, rows["item"].chunk(0), np.asarray(rows["part"]), sets, keys)
 
 
 # --- what is done there ---
@@ -206,19 +206,19 @@ class Compare:
         """Return the threshold as a ratio."""
         return self.making.plan.threshold.as_integer_ratio()
 
-    def found(self, place: Place, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
+    def found(self, place: PlacedMembers, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
         """Return the pairs of rows of `sets` that were found, and what they share."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Pairs(Compare):
+class SimilarPairs(Compare):
     """Find all similar pairs; with `two`, only pairs of items whose side differs."""
 
     limit: int
     two: bool = False
 
-    def found(self, place: Place, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
+    def found(self, place: PlacedMembers, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
         sides = ALONE
         if place.part.any():
             sides = Sides(place.split).among(rows)
@@ -237,20 +237,20 @@ class Pairs(Compare):
 class Connections(Compare):
     """Find pairs that connect all similar items: (item, first of those it is connected with)."""
 
-    def found(self, place: Place, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
+    def found(self, place: PlacedMembers, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
         root, _ = components(buckets, sets, *self.ratio, ONE_THREAD, IN_MEMORY, self.total)
         left = np.flatnonzero(root != np.arange(len(root)))
         return left, root[left], np.zeros(len(left), np.int64)
 
 
 @dataclass(frozen=True)
-class Stars(Compare):
+class Removals(Compare):
     """Find items to drop: (item, kept item, similarity). Those of part 0 decide among themselves.
 
     Those of part 1 are compared only with the kept ones of part 0.
     """
 
-    def found(self, place: Place, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
+    def found(self, place: PlacedMembers, buckets: Buckets, rows: np.ndarray, sets: Sets) -> tuple[np.ndarray, ...]:
         order = np.arange(len(rows))
         first = int(np.searchsorted(rows, place.split))
         centre, shared, _ = keep_stars(

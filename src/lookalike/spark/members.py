@@ -114,12 +114,12 @@ class Members:
         A group that is cut takes rounds. In each, the first block of those left decides what it
         keeps, as no item before them is left; then the others are compared with what it kept.
         """
-        found = self.compare(self.placed, groups.Stars)
+        found = self.compare(self.placed, groups.Removals)
         left = self.cut if self.any_cut else None
         while left is not None and left.head(1):
             blocks = self.blocks(left)
             first = blocks.where("block = 0").select("number", F.col("group").alias("place"), F.lit(0).alias("part"))
-            own = self.compare(first, groups.Stars)
+            own = self.compare(first, groups.Removals)
             kept = self._without(first.select("number", F.col("place").alias("group")), own)
             later = blocks.where("block > 0")
             found = found.unionByName(own)
@@ -129,7 +129,7 @@ class Members:
             others = later.select("number", place.alias("place"), F.lit(1).alias("part"))
             numbers = later.select("group", "block").distinct()
             beside = numbers.join(kept, "group").select("number", place.alias("place"), F.lit(0).alias("part"))
-            theirs = self.compare(written_down(others.unionByName(beside)), groups.Stars)
+            theirs = self.compare(written_down(others.unionByName(beside)), groups.Removals)
             found = found.unionByName(theirs)
             left = self._without(later.select("number"), theirs)
         return found

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from lookalike.core.errors import TooManyPairs, parameter
 from lookalike.spark.frames import BROADCAST, Frames, find_groups
-from lookalike.spark.groups import Pairs
+from lookalike.spark.groups import SimilarPairs
 from lookalike.spark.members import members_of
 from lookalike.spark.tasks import SIDE
 
@@ -15,7 +15,7 @@ def similar_pairs(frames: Frames, limit: int) -> DataFrame:
     two = SIDE in frames.items.columns
     alike = same_contents(frames.copies, limit, two)
     members = members_of(frames, None if two else limit)
-    similar = members.compare(members.in_twos(), Pairs, limit=limit, two=two)
+    similar = members.compare(members.in_twos(), SimilarPairs, limit=limit, two=two)
     found = similar.select(F.col("a").alias("left"), F.col("b").alias("right"), "similarity")
     return found if alike is None else spread(found, alike, two)
 

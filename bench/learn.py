@@ -31,7 +31,7 @@ from lookalike.entities import pipeline, two_companies
 from lookalike.entities.candidates import find_candidates
 from lookalike.entities.evidence import gather_evidence
 from lookalike.entities.learned import FEATURES_OF, odds_of
-from lookalike.entities.rivals import Rivalry, logistic
+from lookalike.entities.rivals import MOST_ODDS, Rivalry, logistic
 from lookalike.entities.scores import comparisons_of, score_pairs
 
 RIDGE = 1.0
@@ -74,6 +74,7 @@ class Lesson:
     once: np.ndarray | slice
     records: int
     features: np.ndarray
+    silent: np.ndarray
     true: np.ndarray
     matches: int  # all that there are
 
@@ -84,7 +85,8 @@ class Lesson:
 
     def second(self, weights: np.ndarray) -> "SecondLesson":
         """Return the lesson of the second round, given the weights of the first."""
-        rivalry = Rivalry.of(self.left, self.right, odds_of(self.features, weights), self.records, self.once)
+        odds = np.where(self.silent, -MOST_ODDS, odds_of(self.features, weights))
+        rivalry = Rivalry.of(self.left, self.right, odds, self.records, self.once)
         rows = rivalry.near()
         features = np.hstack([self.features[rows], rivalry.features(rows)])
         return SecondLesson(replace(self, features=features, true=self.true[rows]), rivalry, rows)
@@ -189,7 +191,7 @@ def lesson(given: DataSet, run: Run) -> Lesson:
     true = np.isin(tables.numbers(left, right - records.sides.offset), tables.truth)
     return Lesson(
         name, kind, "of each" in name, len(fields) == 1, evidence.left, evidence.right, evidence.once, found.records,
-        evidence.features(slice(None)), true, len(tables.truth),
+        evidence.features(slice(None)), evidence.silent, true, len(tables.truth),
     )  # fmt: skip
 
 

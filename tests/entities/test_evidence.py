@@ -46,6 +46,9 @@ RIGHT = ["the summer cup 1999", "winter games"]
 PAIRS = [(0, 0), (1, 0), (2, 1), (3, 1)]
 
 
+FILMS = ["title=text", "name=name"]
+
+
 def test_a_pair_is_compared_with_its_rivals():
     wrong, right, same, other = measured(LEFT, RIGHT, PAIRS)
     assert same["near"] == pytest.approx(1)
@@ -182,6 +185,18 @@ def test_names_are_matched_and_counted():
     true = sum((left, right) in truth for left, right, _ in found)
     assert found.probability.sum() == pytest.approx(true, rel=0.1)
     assert found.stats["note"] == ""
+
+
+def test_records_without_a_common_field_are_no_match():
+    """A person and a film that is named after her have nothing that can be compared, but a word."""
+    titles = [f"{a} of {b}" for a in ("Night", "Song", "House", "River") for b in ("Adele", "Bruno", "Carla", "Dario")]
+    people = ["Adele Hugo", "Bruno Ganz", "Carla Bley", "Dario Fo"]
+    films = [{"title": title, "name": None} for title in titles]
+    every = resolve([*films[:4], *({"title": None, "name": name} for name in people)], films, fields=FILMS).every
+    silent = np.isnan(every.points).all(axis=1)
+    assert silent.any()
+    assert every.probability[silent].max() < 1e-5
+    assert every.probability[~silent].max() > 0.9
 
 
 def test_nothing_to_compare():

@@ -52,6 +52,28 @@ def test_too_few_matches_say_nothing():
         assert found is None if count < LEAST_MATCHES else found == pytest.approx(0.75)
 
 
+def test_missing_fields_are_no_errors():
+    """Half of the records have no telephone, so it finds half of the matches; without one, few are missed by name."""
+    draw = np.random.default_rng(3)
+    there = draw.random((40_000, 3)) < (0.9, 0.9, 0.5)
+    hits = there & (draw.random(there.shape) < (0.9, 0.8, 0.95))
+    bits = hits @ np.array([1, 2, 4], np.uint64)
+    some = bits > 0
+    names, points = ["name", "street", "phone"], np.where(there, 100.0, np.nan)[some]
+    estimate = estimated_recall(STAGES, bits[some], np.ones(some.sum()), names, points)
+    assert estimate == pytest.approx(some.sum() / np.count_nonzero(there.any(axis=1)), abs=0.005)
+
+
+def test_fields_that_no_record_has_together():
+    """Of films and people in one table, the names of people cannot be compared with another field."""
+    bits = np.repeat(np.array([1, 2, 4, 6], np.uint64), [500, 30, 30, 440])
+    points = np.repeat(np.array([[100, np.nan, np.nan], [np.nan, 100, 100]]), [500, 500], axis=0)
+    names = ["name", "street", "phone"]
+    assert estimated_recall(STAGES, bits, np.ones(1000), names, points) is None
+    known = estimated_recall(STAGES, bits[480:], np.ones(520), names, points[480:])
+    assert known == pytest.approx(1 - (30 / 470) ** 2, abs=0.001)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("errors", [0.1, 0.4])
 def test_two_companies(errors):

@@ -67,6 +67,7 @@ class Evidence:
     agreement: "Race"
     lessons: "Lessons"
     odds: np.ndarray  # the natural log odds of a match by the levels of its fields; 0 if unknown
+    silent: np.ndarray  # pairs without a field that both records have: nothing speaks for a match
     experience: "Experience"
 
     def features(self, part: slice | np.ndarray) -> np.ndarray:
@@ -126,7 +127,8 @@ def gather_evidence(
     means = of_points(lambda points: mean_points(points) / 100, "means", pairs.points, run, storage)
     odds = of_points(lambda points: odds_by_fields(points, known.mixture), "odds", pairs.points, run, storage)
     agreement, lessons = Race.of(left, right, bits, here, once), Lessons.of(texts, known.tallies)
-    return Evidence(left, right, once, means, texts, near, agreement, lessons, odds, known)
+    silent = storage.filled("silent", len(left), np.bool_, lambda part: np.isnan(pairs.points[part]).all(axis=1), run)
+    return Evidence(left, right, once, means, texts, near, agreement, lessons, odds, silent, known)
 
 
 def with_first_copies(

@@ -59,14 +59,18 @@ def weights_of(fields: int, round: int) -> np.ndarray:
 
 
 def probabilities(evidence: Evidence, fields: int, run: Run, storage: Storage = IN_MEMORY) -> np.ndarray:
-    """Return for each pair the probability that it is a match."""
+    """Return for each pair the probability that it is a match.
+
+    The weights say little about pairs that have no field in common, since hardly any of those that they
+    were learned from did: such pairs are treated as non-matches.
+    """
     first, second = (weights_of(fields, round) for round in FEATURES_OF)
     count = len(evidence.left)
     odds = storage.empty("first odds", count, np.float64)
     with run.stage("evidence", count) as tick:
         parts = slices(count, PAIRS_PER_TASK)
         for part, some in zip(parts, run.map(lambda part: odds_of(evidence.features(part), first), parts), strict=True):
-            odds[part] = some
+            odds[part] = np.where(evidence.silent[part], -MOST_ODDS, some)
             tick(part.stop - part.start)
     rivalry = Rivalry.of(evidence.left, evidence.right, odds, len(evidence.texts.codes), evidence.once)
     near = rivalry.near()

@@ -177,7 +177,8 @@ def compare(
             f"or leave out {argument('precision')}."
         )
     notes = remarks(columns, witness, left_out, found)
-    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
+    names = [column.name for column in columns]
+    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values, names, pairs.points)
     stats = {
         "note": "; ".join(notes), "guess": found.guess, "proposed": proposed, "candidate_recall": recall,
         "seconds": run.seconds,

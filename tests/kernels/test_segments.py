@@ -59,7 +59,7 @@ def test_sentences(given):
         assert "".join("".join(bare.split()) for _, bare in rows) == "".join(text.split())
         for _, bare in rows:
             inner = re.sub(r"\r\n|\r|\n", "\n", bare)
-            assert not re.search(r"[.!\u3002][)]*\s|\u3002[)]*[^)\s]|\n[^\S\n]*\n", inner)
+            assert not re.search(r"[.!\u3002][)]*\s|\u3002[).!\u3002]*[^).!\u3002\s]|\n[^\S\n]*\n", inner)
         for (_, bare), _ in pairwise(rows):
             assert re.search(r"[.!\u3002][)]*$", bare) or "\n" in text or "\r" in text
 

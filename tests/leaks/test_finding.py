@@ -3,8 +3,9 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core.errors import DataError, UsageError
+from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import split_words
 from lookalike.items.units import units_of
-from lookalike.kernels.leaks import find_answers
+from lookalike.kernels.leaks import find_answers, find_items
 from lookalike.leaks import searching
 from lookalike.leaks.items import COMMON, SPARE, TINY, WIDTH, WORDS
 from lookalike.leaks.searching import ANSWER, REACH
@@ -69,7 +71,8 @@ def leaks(document, item, common, threshold, least, longest):
     st.integers(1, 2),
 )
 def test_exactly_the_leaks_are_found(documents, items, threshold, least, longest, threads):
-    found = la.decontaminate(documents, items, threshold=threshold, least=least, longest=longest, threads=threads)
+    with patch.object(searching, "own_places", everywhere):
+        found = la.decontaminate(documents, items, threshold=threshold, least=least, longest=longest, threads=threads)
     having = Counter(shingle for item in set(items) for shingle in set(shingles(item.split())))
     common = {shingle for shingle, count in having.items() if count > COMMON}
     expected = {
@@ -90,6 +93,90 @@ def test_exactly_the_leaks_are_found(documents, items, threshold, least, longest
         assert shingles(words)[0] in wanted
         assert shingles(words)[-1] in wanted
         assert row["containment"] <= len(set(shingles(words)) & set(wanted)) / len(set(wanted)) + 1e-12
+
+
+def everywhere(*given):
+    """Return, like `own_places`, that all items are there themselves."""
+    return np.ones(len(given[-1]), np.bool_)
+
+
+def own(row, other, words, items):
+    """Return how many shingles an item has that another lacks, and how many are at the places of both."""
+    mine, others = (set(shingles(items[one[1]].split())) for one in (row, other))
+    stretch = set(shingles(words[min(row[2], other[2]) : max(row[3], other[3])]))
+    return (len(mine - others), len((mine - others) & stretch)) if mine & others else (0, 0)
+
+
+@st.composite
+def alike(draw):
+    """Draw items that share a part, and documents of parts of them."""
+    parts = draw(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=9), min_size=2, max_size=4))
+    some = st.lists(st.sampled_from(parts), min_size=1, max_size=3).map(lambda chosen: " ".join(map(" ".join, chosen)))
+    items = draw(st.lists(some.filter(lambda item: len(item.split()) >= TINY), min_size=2, max_size=5, unique=True))
+    return draw(st.lists(st.lists(some, max_size=3).map(" ".join), min_size=1, max_size=4)), items
+
+
+@given(alike(), st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(2, 3)]), st.integers(1, 5), st.booleans())
+def test_items_that_others_at_the_place_explain_are_left_out(drawn, threshold, least, runs):
+    documents, items = drawn
+    limits = {"threshold": threshold, "least": least, "longest": 6 if runs else None}
+    with patch.object(searching, "own_places", everywhere):
+        every = la.decontaminate(documents, items, **limits)
+    texts = pa.array(documents, pa.large_string())
+    raw = find_items(*text_bounds(texts), *every.search.lookup.arguments).tolist()
+    expected = []
+    for at, document in enumerate(documents):
+        words, rows = document.split(), sorted((row for row in raw if row[0] == at), key=lambda row: row[2])
+        gone = set()
+        for a, b in combinations(range(len(rows)), 2):
+            one, other = rows[a], rows[b]
+            if a in gone or b in gone or other[2] >= one[3]:
+                continue
+            counts = own(one, other, words, items), own(other, one, words, items)
+            there = [seen >= threshold * count for count, seen in counts]
+            if min(counts[0][0], counts[1][0]) < least or there[0] == there[1]:
+                continue
+            loser = b if there[0] else a
+            run = every.search.lookup.arguments[4][2][rows[loser][1]]
+            gone |= {loser} if rows[loser][5] < run else set()
+        expected += [(at, row[1]) for number, row in enumerate(rows) if number not in gone]
+    found = la.decontaminate(documents, items, **limits)
+    assert Counter((row["document"], row["item"]) for row in found.to_arrow().to_pylist()) == Counter(expected)
+    assert found.keep.tolist() == every.keep.tolist()
+
+
+TREATY = (
+    "The treaty of the two kings ended a war of thirty years and gave the river and its towns to the younger of them, "
+    "who had promised to build no walls."
+)
+
+
+def test_of_two_questions_about_one_text_only_the_one_that_is_there_is_found():
+    one = f"{TREATY} Which of these reasons made the older king sign it in spite of his victory?"
+    other = f"{TREATY} What did the people of the towns on the river think about their new ruler?"
+    reworded = one.replace("older", "elder")
+
+    def items_in(text, **options):
+        return la.decontaminate([text], [one, other, reworded], **options).to_arrow()["item"].to_pylist()
+
+    assert items_in(f"So: {other} End.") == [1]
+    assert items_in(f"So: {one} End.") == [0, 2]  # the same question in other words
+    assert sorted(items_in(TREATY)) == [0, 1, 2]  # nobody can tell
+    assert sorted(items_in(f"So: {other} End.", longest=13)) == [0, 1, 2]
+
+
+def test_items_of_other_files_are_found_as_if_alone(tmp_path: Path):
+    """One file can have the questions of another one with other names and numbers."""
+    one, other = (
+        f"{TREATY} {rest}" for rest in ("Why did the king of the south sign it?", "Who asked for the walls and why?")
+    )
+    for number, files in enumerate(([[one, other]], [[one], [other]], [[one, other], [other]])):
+        paths = [
+            write(tmp_path / f"{number}-{at}.jsonl", [{"question": question} for question in questions])
+            for at, questions in enumerate(files)
+        ]
+        found = la.decontaminate([f"{one} And so on."], paths)
+        assert found.files["leaked"].to_pylist() == ([1] if len(files) == 1 else [1, 1] if number == 1 else [2, 1])
 
 
 @given(DOCUMENTS, ITEMS)

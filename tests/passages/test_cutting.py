@@ -69,6 +69,17 @@ def test_sentences():
     )
 
 
+def test_marks_that_end_one_sentence_together_are_not_sentences():
+    """They would be cut wherever they are."""
+    assert left("sentence", "\u3042\uff1f\uff01\u3044\uff1f\uff01\u300d", "\u3046\u3002\u3002\u3048\uff01\uff01") == [
+        "\u3042\uff1f\uff01\u3044\uff1f\uff01\u300d",
+        "\u3046\u3002\u3002\u3048\uff01\uff01",
+    ]
+    assert left("sentence", "\u3042\uff1f\uff01\u3044\u3002", "\u3044\u3002\u3042\uff1f\uff01") == [
+        "\u3042\uff1f\uff01\u3044\u3002"
+    ]
+
+
 def test_paragraphs():
     assert left("paragraph", "a\nb\n\nc d\n\n\n e", "c\nd\r\n\r\nf\n\na b") == ["a\nb\n\nc d\n\n\n e", "f\n\n"]
 

@@ -192,6 +192,92 @@ def _extend(ordered, places, rank, at, runs, ended):
 
 
 @kernel
+def own_places(data, starts, stops, rules, table, items, limits, homes, p, q, least, found):
+    """Return which rows of `find_items` are of items that are there themselves, not just another one like them.
+
+    Two items of a file at overlapping places can share most shingles, as two questions about one text do.
+    Each has shingles of its own, without the shared ones. If p/q of these are there of one item, and not of
+    the other, the other is not there, unless it was found by a run. Both count if one has fewer than `least`
+    of its own, as the same question in other words. `homes` are the files of items, -1 for several.
+
+    O(width * log(width)) for each pair of items at overlapping places.
+    """
+    there = np.ones(len(found), np.bool_)
+    plain = -1  # the rule of items in which punctuation does not count; the others are there word for word
+    for r in range(len(rules)):
+        plain = r if rules[r, 0] == 0 else plain
+    begin = 0
+    while begin < len(found):
+        end = begin
+        while end < len(found) and found[end, 0] == found[begin, 0]:
+            end += 1
+        rows = np.array([row for row in range(begin, end) if limits[4][found[row, 1]] == plain], np.int64)
+        rows = rows[np.argsort(found[rows, 2], kind="mergesort")]
+        begin = end
+        met = np.zeros(0, np.int32)
+        for a in range(len(rows)):
+            one = found[rows[a]]
+            for b in range(a + 1, len(rows)):
+                other = found[rows[b]]
+                if other[2] >= one[3] or not there[rows[a]]:
+                    break
+                if not there[rows[b]] or homes[one[1]] != homes[other[1]] or homes[one[1]] < 0:
+                    continue
+                if len(met) == 0:
+                    met = _codes(data, starts[one[0]], stops[one[0]], rules[plain, 1], table)
+                stretch = met[one[2] : max(one[3], other[3]) - rules[plain, 1] + 1]
+                mine, mine_there = _own(one[1], other[1], stretch, items)
+                others, others_there = _own(other[1], one[1], stretch, items)
+                if min(mine, others) < least or max(mine, others) == 0:
+                    continue
+                good, other_good = mine_there * q >= p * mine, others_there * q >= p * others
+                if other_good and not good:
+                    there[rows[a]] = one[5] >= limits[2][one[1]]
+                elif good and not other_good:
+                    there[rows[b]] = other[5] >= limits[2][other[1]]
+    return there
+
+
+@kernel
+def _codes(data, start, stop, k, table):
+    """Return the positions of the shingles of a text in the table, -1 for those that no item has."""
+    units = np.empty(stop - start, np.uint64)
+    n = words(data, start, stop, False, units)
+    hashes = np.empty(n, np.uint64)
+    made = windows(units, n, k, ALL_BITS, hashes)
+    codes = np.empty(made, np.int32)
+    for at in range(made):
+        codes[at] = code_of(hashes[at], *table)
+    return codes
+
+
+@kernel
+def _own(item, other, stretch, items):
+    """Return how many different shingles an item has that another one lacks, and how many are in a stretch.
+
+    If the two share none, there is nothing to tell apart: (0, 0).
+    """
+    mine = items[1][items[0][item] : items[0][item + 1]]
+    others = items[1][items[0][other] : items[0][other + 1]]
+    own = np.zeros(len(mine), np.bool_)
+    count = shared = 0
+    for rank in range(len(mine)):
+        if rank == 0 or mine[rank] != mine[rank - 1]:
+            own[rank] = _rank(others, mine[rank]) < 0
+            count += own[rank]
+            shared += not own[rank]
+    if shared == 0:
+        return 0, 0
+    seen = 0
+    for code in stretch:
+        rank = _rank(mine, code)
+        if rank >= 0 and own[rank]:
+            own[rank] = False
+            seen += 1
+    return count, seen
+
+
+@kernel
 def find_answers(indptr, words, starts, stops, texts, places, items, bounds, answers_at, answers, reach, most):
     """Return where an answer of each item ends that begins shortly after a place in a text, or -1.
 

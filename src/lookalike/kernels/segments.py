@@ -2,8 +2,8 @@
 
 The rules are simple on purpose. A line ends with its line break: LF, CR or both. A paragraph ends
 before a line that follows a blank one. A sentence ends after a full stop, a question or exclamation
-mark or an ellipsis, with the quotes and brackets that close there, if white space follows; after an
-ideographic one also without; and where a paragraph ends.
+mark or an ellipsis, with other such marks and the quotes and brackets that close there, if white space
+follows; after an ideographic one also without; and where a paragraph ends.
 """
 
 import numpy as np
@@ -68,7 +68,7 @@ def find_segments(data, starts, stops, kind):
                 cut = line if breaks >= 1 else -1
             elif breaks >= 2:
                 cut = line
-            elif kind == SENTENCE and ((state != OPEN and white) or (state == STOPS and not closes(code))):
+            elif kind == SENTENCE and ((state != OPEN and white) or (state == STOPS and ending(code, state) == OPEN)):
                 cut = at
             if cut >= 0:
                 if first >= 0:

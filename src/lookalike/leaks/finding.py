@@ -31,8 +31,10 @@ def decontaminate(
 
     Words are compared without case and punctuation. An item is a leak if, in a stretch of a
     document about twice as long as the item, at least `threshold` of its different shingles of
-    three words occur. Rows of a test file whose questions have the same words are one item. The
-    corpus streams past the items: memory holds the items, the places listed, and one byte per document.
+    three words occur. If another item of its file is at the same place, this must also be true of
+    those shingles that only one of the two has, or the other one counts alone. Rows of a test file
+    whose questions have the same words are one item. The corpus streams past the items: memory
+    holds the items, the places listed, and one byte per document.
 
     Args:
         corpus: texts, `Source`, a path, a list of `pathlib.Path`, or a table with a text column.

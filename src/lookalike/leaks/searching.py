@@ -9,7 +9,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError
 from lookalike.items.sets import text_bounds
 from lookalike.items.units import unit_hashes, units_of
-from lookalike.kernels.leaks import find_answers, find_items
+from lookalike.kernels.leaks import find_answers, find_items, own_places
 from lookalike.kernels.sets import group_rows, take_rows
 from lookalike.leaks.items import RULE, TINY_RULE, Answers, LeakLimits, QuestionFile, group, make_lookup, sequences
 
@@ -46,7 +46,9 @@ class LeakSearch:
         if not len(first):
             raise DataError(f"the tests must have items of at least one word; there is none in {files[0].name}.")
         self.lookup = make_lookup(questions.take(first), limits)
+        self.limits = limits
         self.same = group_rows(len(first), groups, np.arange(len(groups), dtype=np.uint64))  # rows of each item
+        self.homes = self._homes()
         self.answers: tuple[np.ndarray, ...] | None = None
         answers = [file.answers for file in files if file.answers is not None]
         if answers:
@@ -55,7 +57,7 @@ class LeakSearch:
 
     def places(self, texts: pa.LargeStringArray) -> LeakPlaces:
         """Return the places of items in texts. O(characters of the texts), and of the answers at each place."""
-        found = find_items(*text_bounds(RULE.prepare(texts)), *self.lookup.arguments)
+        found = self._found(text_bounds(RULE.prepare(texts)))
         documents, local = np.unique(found[:, 0], return_inverse=True)
         texts, local = texts.take(pa.array(documents)), local.reshape(-1)
         words = units_of(texts, RULE, characters=True)
@@ -79,6 +81,23 @@ class LeakSearch:
             answer = find_answers(*after, row, *self.answers, REACH, ANSWER)
         share, words_in_row = different / self.lookup.different[item], longest + rules[:, 1] - 1
         return LeakPlaces(found[place, 0], row, share[place], words_in_row[place], start[place], stop[place], answer)
+
+    def _homes(self) -> np.ndarray:
+        """Return the file of each item, -1 for an item of several."""
+        begin, rows = self.same
+        file_of = np.repeat(np.arange(len(self.files)), [len(file.questions) for file in self.files])[rows.astype(int)]
+        first, last = (one.reduceat(file_of, begin[:-1]) for one in (np.minimum, np.maximum))
+        homes: np.ndarray = np.where(first == last, first, -1)
+        return homes
+
+    def _found(self, bounds: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Return the rows of `find_items`, without items that are not there themselves."""
+        found: np.ndarray = find_items(*bounds, *self.lookup.arguments)
+        rules, table, _, items, limits = self.lookup.arguments
+        settings = self.homes, *self.limits.threshold.as_integer_ratio(), self.limits.least
+        there: np.ndarray = own_places(*bounds, rules, table, items, limits, *settings, found)
+        ours: np.ndarray = found[there]
+        return ours
 
     def cuts(self, texts: pa.LargeStringArray) -> list[list[tuple[int, int]]]:
         """Return the parts to cut from each text: questions, and answers that follow."""

@@ -21,6 +21,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -52,6 +53,7 @@ SETTINGS = {
 }
 OPTIONS = {"threshold": THRESHOLD, "shingles": f"word:{WORDS}", "recall": 0.995}
 Pairs = set[tuple[int, int]]
+SEEN: dict[tuple[int, str], int] = {}  # ticks of the processor that processes have taken, by id and start
 
 
 def main() -> None:
@@ -66,6 +68,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    threading.Thread(target=watch, daemon=True).start()
     builder = SparkSession.builder.master("local[2]").appName("lookalike")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
@@ -177,8 +180,11 @@ def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
     before = sum(path.stat().st_size for path in logs.iterdir())
     start, run = time.perf_counter(), Metered()
     found = la.spark.dedup(frame, **OPTIONS, run=run)
-    dropped, kept = found.dropped.count(), found.kept.count()
+    dropped = found.dropped.count()
+    with tempfile.TemporaryDirectory() as folder, run.stage("write"):
+        found.kept.write.parquet(f"{folder}/kept.parquet")
     seconds, cores = time.perf_counter() - start, run.finish()
+    kept = documents - dropped
     shuffled, largest = taken(logs, before)
     rows: Table = [["step", "core-seconds", "MB shuffled", "core-microseconds per document", "bytes per document"]]
     steps = {name: (cores.get(name, 0.0), shuffled.get(name, 0)) for name in {**cores, **shuffled}}
@@ -203,7 +209,7 @@ def measure_here(file: Path) -> float:
 
 
 class Metered(Run):
-    """A run that measures the processor time of each stage: of Java, and of the Python workers it started."""
+    """A run that measures the processor time of each stage: of this process, of Java, and of Python workers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -230,19 +236,33 @@ class Metered(Run):
 
 
 def used() -> float:
-    """Return the processor time so far, in seconds, of the processes that this one has started, and theirs."""
+    """Return the processor time so far, in seconds, of this process, those it has started, and theirs.
+
+    Spark's daemon of Python workers does not collect the times of those that have ended: they are kept here.
+    """
     parents, times = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:  # it has ended
             continue
-        parents[int(stat.parent.name)] = int(fields[1])
-        times[int(stat.parent.name)] = sum(map(int, fields[11:15]))
+        process = int(stat.parent.name)
+        parents[process] = int(fields[1])
+        times[process] = (fields[19], sum(map(int, fields[11:13])))  # when it started, and its time
     ours = {os.getpid()}
     while more := {one for one, parent in parents.items() if parent in ours} - ours:
         ours |= more
-    return sum(times[one] for one in ours - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+    for one in ours:
+        start, ticks = times[one]
+        SEEN[one, start] = ticks
+    return sum(SEEN.values()) / os.sysconf("SC_CLK_TCK")
+
+
+def watch() -> None:
+    """Look at the processes now and then: Spark ends a Python worker that has been idle for a minute."""
+    while True:
+        used()
+        time.sleep(20)
 
 
 def taken(logs: Path, start: int) -> tuple[dict[str, int], int]:

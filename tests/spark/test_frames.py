@@ -1,10 +1,12 @@
 """Check that neither how members travel nor how groups are cut changes what is found."""
 
 import random
+from functools import partial
 
 import pyarrow as pa
 import pytest
 
+import lookalike as la
 from lookalike.spark import frames, groups, members
 from tests.engines import COLLECTIONS, Here, documents, named
 
@@ -60,6 +62,30 @@ def test_of_very_many_alike_one_is_kept(there, monkeypatch):
     assert [row["kept"] for row in there.dropped(table, **options)] == [0] * 299
     assert len(compared) == 3
     assert sum(compared) < 2 * 300
+
+
+def noted(batches, path):
+    """Pass batches on, and note that they were read."""
+    with path.open("a") as file:
+        file.write(".")
+    yield from batches
+
+
+def test_rounds_do_not_read_the_data_frame_again(there, monkeypatch, tmp_path):
+    """A group that is cut takes rounds if its first items are not similar to the others."""
+    table, rounds, found = variants(60), [], []
+    cut = members.Members.blocks
+    monkeypatch.setattr(members.Members, "blocks", lambda self, left: rounds.append(1) or cut(self, left))
+    for limit in (24_000, 18_000):
+        monkeypatch.setattr(groups, "LIMIT", limit)
+        rounds.clear()
+        task = partial(noted, path=tmp_path / str(limit))
+        frame = there.frame(table).coalesce(1).mapInArrow(task, "id long, text string")
+        assert la.spark.dedup(frame, threshold=0.95, shingles="word:1").dropped.count() == 0
+        found.append((len(rounds), len((tmp_path / str(limit)).read_text())))
+    (few, reads), (more, again) = found
+    assert 1 < few < more
+    assert reads == again
 
 
 def test_very_many_identical_items(there):

@@ -64,7 +64,7 @@ def cut_up(batches: Batches, descending: tuple[bool, ...], limit: int) -> Batche
     """Turn (number, group, weight, item), sorted by group, into (number, group, block, blocks).
 
     Blocks are in order of the items, and two of them have at most `limit` bytes, unless an item has
-    more than a quarter of it.
+    more than a quarter of it. What has at most `limit` bytes is one block.
     """
     for table in gathered(batches, 1 << 62):
         table = table.combine_chunks()
@@ -73,7 +73,8 @@ def cut_up(batches: Batches, descending: tuple[bool, ...], limit: int) -> Batche
             rows = table.filter(pa.array(every == group)).combine_chunks()
             rows = rows.take(in_order(rows["item"].chunk(0), descending))
             weight = np.asarray(rows["weight"])
-            block = (np.cumsum(weight) - weight) // max(1, limit // 4)
+            most = limit if weight.sum() <= limit else max(1, limit // 4)
+            block = (np.cumsum(weight) - weight) // max(1, most)
             _, block = np.unique(block, return_inverse=True)
             counts = np.full(len(rows), block[-1] + 1)
             columns = [

@@ -5,7 +5,7 @@ placed      number, place, part                  where to compare them
 found       a, b, similarity                     items
 """
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -66,8 +66,11 @@ class Members:
             self.cut = found.where("place is null").select("number")
             self.any_cut = bool(self.cut.head(1))
 
-    def compare(self, placed: DataFrame, how: type[groups.Compare], **options: Any) -> DataFrame:
-        """Compare the members of each place: (a, b, similarity); `placed` has number, place and part."""
+    def compare(self, placed: DataFrame, how: type[groups.Compare], again: bool = False, **options: Any) -> DataFrame:
+        """Compare the members of each place: (a, b, similarity); `placed` has number, place and part.
+
+        If members of groups that are cut are compared `again`, their texts are not read again.
+        """
         frames = self.frames
         task = how(frames.making, frames.ranks.descending, self.schema, self.texts, self.count, **options)
         placed = frames.to_all(placed, self.count)
@@ -76,7 +79,12 @@ class Members:
         dealt = members.select("place", "number", "part", "item", "keys").mapInArrow(
             partial(groups.dealt_members, members=self.schema), brought
         )
-        texts = self.contents(members.select("item", "number", "place")).mapInArrow(
+        wanted = members.select("item", "number", "place")
+        if again:
+            contents = self.cut_contents.join(frames.to_all(wanted.drop("item"), self.count), "number")
+        else:
+            contents = self.contents(wanted)
+        texts = contents.select("place", "number", "content").mapInArrow(
             partial(groups.dealt_texts, texts=self.texts), brought
         )
         together = dealt.unionByName(texts).repartition(partitions(self.members), "place").sortWithinPartitions("place")
@@ -93,6 +101,13 @@ class Members:
             contents = contents.withColumn("item", F.col("item.id"))
             wanted = wanted.withColumn("item", F.col("item.id"))
         return contents.join(wanted, "item").select("place", "number", "content")
+
+    @cached_property
+    def cut_contents(self) -> DataFrame:
+        """Return (number, content) of the members of groups that are cut."""
+        cut = self.members.join(self.frames.to_all(self.cut, self.count), "number")
+        with self.frames.stage("verify"):
+            return written_down(self.contents(cut.select("item", "number", F.lit(0).alias("place"))).drop("place"))
 
     def blocks(self, numbers: DataFrame) -> DataFrame:
         """Cut groups with some of these members into blocks, in order: (number, group, block, blocks)."""
@@ -119,7 +134,7 @@ class Members:
         while left is not None and left.head(1):
             blocks = self.blocks(left)
             first = blocks.where("block = 0").select("number", F.col("group").alias("place"), F.lit(0).alias("part"))
-            own = self.compare(first, groups.Removals)
+            own = self.compare(first, groups.Removals, again=True)
             kept = self._without(first.select("number", F.col("place").alias("group")), own)
             later = blocks.where("block > 0")
             found = found.unionByName(own)
@@ -129,7 +144,7 @@ class Members:
             others = later.select("number", place.alias("place"), F.lit(1).alias("part"))
             numbers = later.select("group", "block").distinct()
             beside = numbers.join(kept, "group").select("number", place.alias("place"), F.lit(0).alias("part"))
-            theirs = self.compare(written_down(others.unionByName(beside)), groups.Removals)
+            theirs = self.compare(written_down(others.unionByName(beside)), groups.Removals, again=True)
             found = found.unionByName(theirs)
             left = self._without(later.select("number"), theirs)
         return found

@@ -51,7 +51,7 @@ def test_what_cannot_be(run: Commands, files: dict[str, Path], out: Path) -> Non
         ("--drop-all",): "--drop-all cannot be used with --against",
         ("--memory", "1GB", "-o", out / "kept.jsonl"): "--memory cannot be used with --against",
         ("-o", old): f"{old}: is an input and would be overwritten",
-        ("--against", new, "--update"): "--against can name one index, or files; got",
+        ("--against", new, "--update"): "--update adds to an index, and",
     }.items():
         done = run("dedup", new, "--against", old, *args)
         assert done.code == 2

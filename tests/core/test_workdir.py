@@ -24,7 +24,7 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
-from lookalike.search import collection
+from lookalike.search import intake
 from tests.commands import environment
 from tests.samples import texts_of
 
@@ -444,7 +444,7 @@ def test_more_documents_than_fit_in_memory(corpus, monkeypatch):
     said = []
     run = Run(1)
     run.say = said.append
-    monkeypatch.setattr(collection, "PER_ITEM", 100_000)
+    monkeypatch.setattr(intake, "PER_ITEM", 100_000)
     la.dedup(corpus, memory="200MB", run=run, **OPTIONS)
     needed = "documents need 100000 bytes of memory each, 0.3 GB in all, which is more than the limit"
     assert f"note: about 3,000 {needed}" in said

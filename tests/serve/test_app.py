@@ -492,6 +492,8 @@ def test_a_store_that_fails(texts, caplog):
         def begin(self, **options):
             raise lmdb.CorruptedError("/tmp/secret/data.mdb: MDB_CORRUPTED")
 
+        reader_check = begin
+
     app = make_app(texts)
     env, texts.store.live.env = texts.store.live.env, Broken()
     try:

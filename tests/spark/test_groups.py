@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError
 from lookalike.spark import groups
-from lookalike.spark.groups import Connections, Pairs, Stars, crossed, cut_up, dealt_members, dealt_texts, packed
+from lookalike.spark.groups import (
+    Connections,
+    Removals,
+    SimilarPairs,
+    crossed,
+    cut_up,
+    dealt_members,
+    dealt_texts,
+    packed,
+)
 from lookalike.spark.making import OfLists
 from lookalike.spark.parcels import Parcels
 from lookalike.spark.tasks import key_rows
@@ -108,7 +117,7 @@ def similarity(one, other):
 def test_pairs_are_verified(lists, cuts, data):
     parts = data.draw(st.lists(st.integers(0, 1), min_size=len(lists), max_size=len(lists)))
     names, sent, given_ = brought(lists, parts, cuts)
-    found = rows_of(Pairs(*given_, limit=1000)(iter(sent)))
+    found = rows_of(SimilarPairs(*given_, limit=1000)(iter(sent)))
     expected = []
     for one, other in combinations(sorted(range(len(lists)), key=lambda at: (parts[at], names[at])), 2):
         value = similarity(lists[one], lists[other])
@@ -134,7 +143,7 @@ def test_stars_and_connections(lists, cuts):
             if similarity(lists[other], lists[item]) >= 0.6:
                 old, new = label[item], label[other]
                 label = {at: new if one == old else one for at, one in label.items()}
-    found = rows_of(Stars(*given_)(iter(sent)))
+    found = rows_of(Removals(*given_)(iter(sent)))
     assert {item: value for item, _, value in found} == dropped
     assert {centre for _, centre, _ in found} <= {names[at] for at in kept}
     first = {}
@@ -160,7 +169,7 @@ def test_later_members_are_compared_only_with_what_the_first_keep(lists, cuts, d
         for at in range(len(lists))
         if parts[at] and any(similarity(lists[at], lists[one]) >= 0.6 for one in kept)
     }
-    assert {item for item, _, _ in rows_of(Stars(*given_)(iter(sent)))} == gone
+    assert {item for item, _, _ in rows_of(Removals(*given_)(iter(sent)))} == gone
 
 
 @pytest.mark.parametrize("wrong", [[0], [0, 1, 1], [1, 1], []])
@@ -168,4 +177,4 @@ def test_a_text_that_is_missing_or_repeated_is_noticed(wrong):
     """This happens if a data frame returns different rows when it is read again."""
     _, sent, given_ = brought([[1], [1, 2]], [0, 0], [], wrong)
     with pytest.raises(DataError, match="the data frame returned different rows when it was read again"):
-        list(Stars(*given_)(iter(sent)))
+        list(Removals(*given_)(iter(sent)))

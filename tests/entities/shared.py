@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.entities.fields import normalise
 from lookalike.entities.grouping import Links, RecordClusters, group
@@ -18,6 +19,19 @@ PEOPLE = pa.table({
 def pairs_of(found):
     table = found.to_arrow()
     return list(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
+
+
+def thinned(made, part, seed=1):
+    """Return the tables of two companies with this part of their matches: of each other one, a record is gone."""
+    truth = made.truth.take(np.random.default_rng(seed).permutation(len(made.truth)))
+    kept = round(part * len(truth))
+    middle = (kept + len(truth)) // 2
+    gone = truth["left_id"].slice(kept, middle - kept), truth["right_id"].slice(middle)
+    tables = (
+        table.filter(pc.invert(pc.is_in(table["id"], ids.combine_chunks())))
+        for table, ids in zip((made.left, made.right), gone, strict=True)
+    )
+    return *tables, truth.slice(0, kept)
 
 
 def clusters_of(records, scored, first=None, cut_off=0.5, equal=()):

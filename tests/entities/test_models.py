@@ -11,7 +11,7 @@ import lookalike as la
 from lookalike.core.errors import DataError, UsageError
 from lookalike.entities import models, resolve, two_companies
 from lookalike.entities.rivals import MOST_ODDS, logistic
-from tests.entities.shared import FIELDS
+from tests.entities.shared import FIELDS, thinned
 
 MADE = two_companies(400, seed=3)
 BOTH = pa.concat_tables([MADE.left, MADE.right.rename_columns(MADE.left.column_names)])
@@ -19,6 +19,7 @@ ONE = ["name=text", "address", "phone"]
 LABELS = pa.table({"left": ["A005", "A007"], "right": ["B001", "B002"], "match": ["no", "no"]})
 RUNS = {
     "evidence": ((MADE.left, MADE.right), {"fields": FIELDS}),
+    "few matches": (thinned(MADE, 0.1)[:2], {"fields": FIELDS}),
     "one field": ((MADE.left, MADE.right), {"fields": ["name:customer=text*2"]}),
     "labels": ((MADE.left, MADE.right), {"fields": FIELDS, "labels": LABELS}),
     "validation": ((MADE.left, MADE.right), {"fields": FIELDS, "validate": "created", "max_lag": 90}),

@@ -98,6 +98,7 @@ class Experience:
     grams: Rarities
     tallies: "Tallies"
     mixture: Mixture | None
+    few: float = 0.0  # how much the weights for few matches count
 
 
 def gather_evidence(

@@ -6,9 +6,15 @@ weights. They are in `words/evidence.csv`, one column for records compared by on
 several. `bench/learn.py` learns them, and measures how they do on tables they were not learned
 from. That works because no feature is about a subject: leads over rivals, and which words matter,
 are measured anew in every pair of tables.
+
+A pair that is far ahead of its rivals means less where few records have a match: somebody is
+nearest to everybody. The tables behind these weights have matches for most records of the smaller
+table, so a third column was learned from the same tables without one record of each of 90% of the
+matches. It counts, for several fields, where the others expect matches for few records.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -29,6 +35,8 @@ from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
 FEATURES_OF = {1: FEATURES, 2: (*FEATURES, *RIVALRY)}  # by round
+ONE, SEVERAL, FEW = "one field", "several fields", "few matches"  # the columns of weights
+ALL_FEW, NONE_FEW = 0.3, 0.6  # up to which share of matched records FEW counts alone, and from which not at all
 PAIRS_PER_TASK = 1 << 14
 BASIS = "a comparison of each pair with its rivals"
 
@@ -46,27 +54,56 @@ def by_evidence(
     """Return the probabilities of pairs of two tables; what is `known` from others is not counted anew."""
     with run.stage("evidence"):
         evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run, known, storage)
-    return Probabilities(probabilities(evidence, len(columns), run, storage), BASIS, experience=evidence.experience)
+    odds = odds_of_pairs(evidence, ONE if len(columns) == 1 else SEVERAL, run, storage)
+    found = storage.filled("probabilities", len(odds), np.float64, lambda part: logistic(odds[part]), run)
+    if known is None and len(columns) > 1:
+        records = len(columns[0].values)
+        few = part_of_few(share_matched(pairs.left, pairs.right, found, records, sides))
+        evidence = replace(evidence, experience=replace(evidence.experience, few=few))
+    if few := evidence.experience.few:
+        others = odds_of_pairs(evidence, FEW, run, storage)
+        found = storage.filled(
+            "blended probabilities", len(odds), np.float64,
+            lambda part: logistic((1 - few) * odds[part] + few * others[part]), run,
+        )  # fmt: skip
+    return Probabilities(found, BASIS, experience=evidence.experience)
+
+
+def share_matched(left: np.ndarray, right: np.ndarray, probability: np.ndarray, records: int, sides: Sides) -> float:
+    """Return the share of records with a match, as expected from probabilities, in the table where it is larger."""
+    best = np.zeros(records)
+    for side in (left, right):
+        np.maximum.at(best, side, probability)
+    return max((float(best[rows].mean()) for rows in sides.apart(np.arange(records)) if len(rows)), default=1.0)
+
+
+def part_of_few(share: float) -> float:
+    """Return how much the weights of FEW count, given the share of records with a match.
+
+    >>> [round(part_of_few(share), 2) for share in (0.1, 0.3, 0.45, 0.6, 0.9)]
+    [1.0, 1.0, 0.5, 0.0, 0.0]
+    """
+    return float(np.clip((NONE_FEW - share) / (NONE_FEW - ALL_FEW), 0, 1))
 
 
 @cache
-def weights_of(fields: int, round: int) -> np.ndarray:
-    """Return the weights of a round for this many fields: a constant, then one for each feature."""
+def weights_of(column: str, round: int) -> np.ndarray:
+    """Return the weights of a round in ONE, SEVERAL or FEW: a constant, then one for each feature."""
     table = csv.read_csv(WEIGHTS)
     table = table.filter(pc.equal(table["round"], round))
     assert tuple(table["feature"].to_pylist()) == ("constant", *FEATURES_OF[round]), "weights are for other features"
-    return np.asarray(table["one field" if fields == 1 else "several fields"])
+    return np.asarray(table[column])
 
 
-def probabilities(evidence: Evidence, fields: int, run: Run, storage: Storage = IN_MEMORY) -> np.ndarray:
-    """Return for each pair the probability that it is a match.
+def odds_of_pairs(evidence: Evidence, column: str, run: Run, storage: Storage = IN_MEMORY) -> np.ndarray:
+    """Return for each pair the log odds of a match, by one column of weights.
 
     The weights say little about pairs that have no field in common, since hardly any of those that they
     were learned from did: such pairs are treated as non-matches.
     """
-    first, second = (weights_of(fields, round) for round in FEATURES_OF)
+    first, second = (weights_of(column, round) for round in FEATURES_OF)
     count = len(evidence.left)
-    odds = storage.empty("first odds", count, np.float64)
+    odds = storage.empty(f"first odds, {column}", count, np.float64)
     with run.stage("evidence", count) as tick:
         parts = slices(count, PAIRS_PER_TASK)
         for part, some in zip(parts, run.map(lambda part: odds_of(evidence.features(part), first), parts), strict=True):
@@ -79,11 +116,11 @@ def probabilities(evidence: Evidence, fields: int, run: Run, storage: Storage = 
         rows = near[part]
         return odds_of(np.hstack([evidence.features(rows), rivalry.features(rows)]), second)
 
-    found = storage.filled("probabilities", count, np.float64, lambda part: logistic(odds[part]), run)
+    found = storage.filled(f"odds, {column}", count, np.float64, lambda part: odds[part], run)
     with run.stage("evidence", len(near)) as tick:
         parts = slices(len(near), PAIRS_PER_TASK)
         for part, some in zip(parts, run.map(work, parts), strict=True):
-            found[near[part]] = logistic(some)
+            found[near[part]] = some
             tick(part.stop - part.start)
     return found
 
@@ -100,8 +137,11 @@ def weights_digest() -> str:
 
 
 def weights_table(fields: int) -> pa.Table:
-    """Return the weight of each feature in both rounds."""
+    """Return the weight of each feature in both rounds; for several fields, also those for few matches."""
     rows = [(round, name) for round, features in FEATURES_OF.items() for name in ("constant", *features)]
     rounds, names = zip(*rows, strict=True)
-    weights = np.concatenate([weights_of(fields, round) for round in FEATURES_OF])
-    return pa.table({"round": rounds, "feature": names, "weight": weights})
+    columns = {"weight": ONE} if fields == 1 else {"weight": SEVERAL, "weight_few_matches": FEW}
+    weights = {
+        name: np.concatenate([weights_of(column, round) for round in FEATURES_OF]) for name, column in columns.items()
+    }
+    return pa.table({"round": rounds, "feature": names, **weights})

@@ -80,6 +80,7 @@ def experience_json(one: Experience) -> Json:
         "rarities": {"words": rarities_json(one.words), "trigrams": rarities_json(one.grams)},
         "lessons": {"top": tallies.top, "usual": tallies.usual.tolist(), "words": words},
         "mixture": None if one.mixture is None else mixture_json(one.mixture),
+        "few": one.few,
     }
 
 
@@ -90,7 +91,8 @@ def experience_of_json(facts: Json) -> Experience:
     tallies = Tallies(hashes(lessons["words"]), counts, np.array(lessons["usual"], float), lessons["top"])
     words, grams = (rarities_of_json(facts["rarities"][name]) for name in ("words", "trigrams"))
     mixture = None if facts["mixture"] is None else mixture_of_json(facts["mixture"])
-    return Experience(facts["records"], facts["turned"], [*arrays(facts["chances"])], words, grams, tallies, mixture)
+    chances = [*arrays(facts["chances"])]
+    return Experience(facts["records"], facts["turned"], chances, words, grams, tallies, mixture, facts["few"])
 
 
 BASES: dict[str, type[Basis]] = {"validation": Validation, "mixture": Mixture, "evidence": Experience}

@@ -6,7 +6,7 @@ A model holds all that the probability of a pair depends on, besides the pair it
 - in how many values each word of a text is;
 - the basis of the probabilities: the shares of true matches by score, the mixture model, or for two
   tables what the evidence counted (chance agreement, rarities, which words matter, the mixture of
-  the fields) and a digest of the learned weights;
+  the fields, how much the weights for few matches count) and a digest of the learned weights;
 - the correction by labels.
 
 So the same two records get the same probability, whatever other rows a table has. Candidates, and

@@ -189,7 +189,7 @@ class FrameItems:
         return making.sets(texts.take(pa.array(sample_rows(texts))))
 
     def _contents(self, one_in: int) -> pa.Array:
-        """Return the contents of one item in `one_in`, as hashes of ids decide; if that is 0, of the first HEAD by id."""
+        """Return the contents of one item in `one_in`, as hashes of ids decide; if 0, of the first HEAD by id."""
         some = self.frame.select("id", "content")
         if one_in:
             some = some.where(F.pmod(F.xxhash64("id"), F.lit(one_in)) == 0)

@@ -50,7 +50,6 @@ CLIPS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0)  # standard deviations up to which compon
 PAIR = {64: 0.18, 128: 0.23, 256: 0.45}
 WIDER = 0.0023  # per component of a wider head
 CANDIDATE = 3000.0
-PREPARED = 0.02  # to prepare a component of a row, in nanoseconds
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class TextSketcher:
         return cls(shingles, plan, weighing, grouping, met, joined)
 
     def sketch(self, texts: pa.LargeStringArray, side: int, at: int) -> tuple[list[np.ndarray], list[Chunk]]:
-        """Return the columns of texts, the first of which is at a place in its collection, and the texts in chunks."""
+        """Return the columns of texts, and the texts in chunks; `at` is the place of the first among all texts."""
         chunks, made, drawn = [], [], []
         for piece in pieces(texts):
             prepared = self.shingles.prepare(piece)

@@ -14,7 +14,6 @@ first search of 20,000 rows compiles the kernels.
 
 import argparse
 import hashlib
-import json
 import os
 import tempfile
 import time
@@ -197,7 +196,12 @@ def heads(options: argparse.Namespace) -> list[Any]:
 
 
 def pairs(options: argparse.Namespace) -> list[Any]:
-    """Search an .npy file, from reading to verified pairs, and show the seconds of each stage."""
+    """Search an .npy file, from reading to verified pairs, and show the seconds of each stage.
+
+    Some parts overlap: rows are loaded while others are compared, if they do not all fit.
+    """
+    import torch
+
     from lookalike.devices.cuda import Cuda
     from lookalike.io.vectors import VectorSource
 
@@ -207,36 +211,40 @@ def pairs(options: argparse.Namespace) -> list[Any]:
     la.find_pairs(
         warm, **common, **({"device": "cpu", "method": "brute"} if options.device == "cpu" else {"device": "cuda"})
     )
-    blocks: list[Any] = []
+    table = [["run", "seconds", "read", "prepare", "load", "compare", "verify", "order", "audit", "n * n * d (TFLOP/s)",
+              "blocks skipped", "on the card", "found", "hash", "audited"]]  # fmt: skip
+    said: list[str] = []
     within = timed()
     for _ in range(options.repeat):
-        run, said = Run(), []
+        run = Run()
         run.say = said.append  # type: ignore[method-assign]
         where: dict[str, Any] = {"device": "cpu", "method": "brute"}
         if options.device == "cuda":
             where = {"device": Cuda(None if options.memory is None else int(options.memory * 1e9))}
+            torch.cuda.reset_peak_memory_stats()
         within.clear()
         start = time.perf_counter()
-        items = VectorSource([str(path)], directions=True).read(run)
+        items = VectorSource([str(path)], directions=options.measure in ("cosine_similarity", "angle")).read(run)
         search = {"pairs": la.find_pairs, "clusters": la.find_clusters, "dedup": la.dedup}[options.result]
         found = search(items, **common, **where, run=run, audit=options.audit)
         seconds = time.perf_counter() - start
         n, d = items.values.shape
-        stages = {name: round(took, 3) for name, took in run.seconds.items()}
-        rate = n * n * d / run.seconds["compare"] / 1e12
-        parts = {name: round(took, 3) for name, took in within.items()}
-        more = f"; within compare: {json.dumps(parts)}" if parts else ""
-        if found.stats.get("blocks_skipped"):
-            more += f"; skipped {found.stats['blocks_skipped'] / found.stats['blocks']:.1%} of the pairs of blocks"
-        more += "" if found.audit is None else f"; audit: {found.audit}"
-        blocks.append(f"{path.name}: {n:,} x {d}: {options.result} of {len(found):,} (hash {content(found)}) "
-                      f"in {seconds:.2f} s, "
-                      f"comparing at {rate:,.0f} TFLOP/s (n * n * d); {json.dumps(stages)}{more}")  # fmt: skip
-        blocks.append(" ".join(said))
-        print(blocks[-2], blocks[-1], flush=True)
+        took = {name: f"{run.seconds.get(name, 0.0):.2f}" for name in ("read", "prepare", "order", "audit")}
+        parts = {name: f"{within.get(name, 0.0):.2f}" for name in ("load", "candidates", "measured_pairs")}
+        skipped = found.stats.get("blocks_skipped", 0) / max(1, found.stats.get("blocks", 1))
+        held = torch.cuda.max_memory_reserved() / 1e9 if options.device == "cuda" else 0.0
+        what = f"{path.stem}, {options.measure} {options.threshold}, {options.result}"
+        what += "" if options.memory is None else f", {options.memory:g} GB of the card"
+        what += ", brute force on the processor" if options.device == "cpu" else ""
+        audited = "" if found.audit is None else f"{found.audit.found} of {found.audit.true}"
+        table.append([what, f"{seconds:.2f}", took["read"], took["prepare"], parts["load"], parts["candidates"],
+                      parts["measured_pairs"], took["order"], took["audit"],
+                      f"{n * n * d / run.seconds['compare'] / 1e12:,.0f}", f"{skipped:.1%}", f"{held:.1f} GB",
+                      f"{len(found):,}", content(found), audited])  # fmt: skip
+        print(table[-1], flush=True)
     if not options.keep and not options.file:
         path.unlink()
-    return blocks
+    return [table, *dict.fromkeys(" ".join(line.split()) for line in said)]
 
 
 def content(found: Any) -> str:

@@ -81,8 +81,9 @@ def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
     rows = drawn(4, 5 * BLOCK, 100).astype(np.float32)
     common = {"measure": "cosine_similarity", "threshold": 0.4}
     expected = la.find_pairs(rows, method="brute", device="cpu", **common)
-    small = Cuda(memory=10_000_000)
-    small.found_room, small.room = 2 * BLOCK * BLOCK // 128, BLOCK * BLOCK
+    small = Cuda(memory=0)
+    assert small.memory == 0
+    small.memory = 10_000_000
     assert_same(la.find_pairs(rows, device=small, **common), expected)
 
 
@@ -90,8 +91,10 @@ def test_blocks_are_skipped():
     rows = np.random.default_rng(0).normal(size=(4 * BLOCK, 20)) * 0.5 ** np.arange(20)
     common = {"measure": "euclidean", "threshold": 0.05}
     expected = la.find_pairs(rows, method="brute", device="cpu", **common)
-    for memory in (None, 4 * BLOCK * 300, BLOCK * 900):
-        found = la.find_pairs(rows, device=Cuda(memory), **common)
+    for memory in (1 << 30, 4 * BLOCK * 300, BLOCK * 900):
+        device = Cuda()
+        device.memory = memory
+        found = la.find_pairs(rows, device=device, **common)
         assert_same(found, expected)
         assert found.stats["blocks_skipped"] > 0 or memory == BLOCK * 900
 

@@ -126,8 +126,8 @@ def test_memory_of_a_card(monkeypatch):
     la.find_pairs(drawn(1, 50), device="cuda", memory="2GB", **common)
     la.find_pairs(drawn(1, 50), device="cuda", **common)
     assert given == [2_000_000_000, None]
-    with pytest.raises(UsageError, match=r"^memory must be a size of at least 10MB, such as 8GB; got '1MB'"):
-        la.find_pairs(drawn(1, 50), device="cuda", memory="1MB", **common)
+    with pytest.raises(UsageError, match=r"^memory must be a size of at least 1GB, such as 8GB; got '10MB'"):
+        la.find_pairs(drawn(1, 50), device="cuda", memory="10MB", **common)
     with pytest.raises(
         UsageError, match=r"^memory is for texts, and for vectors on a card; leave it out with device='cpu'"
     ):

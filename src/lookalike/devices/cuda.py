@@ -31,8 +31,11 @@ CHECKED, CHECKED_STEP = 8, 128  # pairs compared in double precision per program
 WIDE_HEAD = 256  # longer heads do not stay in shared memory
 FOUND = 1 << 24  # rows of tiles with candidates that a batch can list
 CANDIDATES = 1 << 26  # candidates that a batch can list
+LEAST_FOUND, LEAST_CANDIDATES = BLOCK * BLOCK // WIDE, BLOCK * BLOCK  # those of one pair of blocks
+LISTED = 8  # bytes of each
 PIECE = 1 << 22  # candidates that are compared in double precision and copied at a time
 WORKING = 1 << 29  # bytes for what is made of a part or a piece
+SCARCE = 1 << 32  # bytes in all, below which lists are short
 PRODUCT, PRODUCT_SECONDS = 8192, 1.4e-3  # size of a matrix product in bfloat16, and its time on an H200
 SHARE = 0.9  # of the card's free memory to use
 
@@ -75,10 +78,11 @@ class Cuda(Device):
         self.card = torch.device("cuda", torch.cuda.current_device() if card is None else card)
         self.name = torch.cuda.get_device_name(self.card)
         free, _ = torch.cuda.mem_get_info(self.card)
-        self.found_room = FOUND
-        self.room = CANDIDATES
-        held = 8 * (FOUND + CANDIDATES) + WORKING
-        self.memory = max(0, int(SHARE * free) - held if memory is None else min(memory, int(SHARE * free) - held))
+        most = int(SHARE * free) if memory is None else min(memory, int(SHARE * free))
+        self.found_room, self.room = FOUND, CANDIDATES
+        if most < SCARCE:
+            self.found_room, self.room = LEAST_FOUND, LEAST_CANDIDATES
+        self.memory = max(0, most - LISTED * (self.found_room + self.room) - WORKING)  # for rows
         self.loading = torch.cuda.Stream(self.card)
         self._lists: tuple[Any, Any, Any] | None = None
 

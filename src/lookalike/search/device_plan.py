@@ -18,7 +18,7 @@ from lookalike.search.vector_plan import VectorPlan, look_at
 
 START = 5e9  # nanoseconds to import torch, start the card and compile kernels
 LOADED = 0.1  # nanoseconds to bring a component to a card
-LEAST_MEMORY = 10_000_000  # bytes of a card
+LEAST_MEMORY = 1_000_000_000  # bytes of a card: enough for lists of candidates and some rows
 LEAST = 10e9  # nanoseconds with all threads below which no card is looked for
 
 
@@ -32,7 +32,10 @@ def asked_device(settings: Settings, sides: list[Vectors | Bits]) -> Device | No
         raise UsageError(f"{name} 'cuda' compares all pairs, so it does not support {what}.")
     if any(isinstance(side, Vectors) and side.sparse for side in sides):
         raise UsageError(f"{name} 'cuda' compares dense vectors and bit codes; got a sparse matrix. Use 'cpu'.")
-    return open_cuda(card_memory(settings)) if settings.device == "cuda" else settings.device  # type: ignore[return-value]
+    if settings.device != "cuda":
+        return settings.device  # type: ignore[return-value]
+    with settings.run.stage("start the card"):
+        return open_cuda(card_memory(settings))
 
 
 def card_memory(settings: Settings) -> int | None:
@@ -64,7 +67,8 @@ def worthwhile_device(
     alone = effort._replace(threads=1, speed=1.0)  # a card depends on neither
     if start + compare >= cost * spread:
         return None, f"no card was looked for: the fastest would take {alone.seconds(start + compare)}"
-    device = open_if_usable(card_memory(settings))
+    with settings.run.stage("start the card"):
+        device = open_if_usable(card_memory(settings))
     if isinstance(device, str):
         return None, f"no card is used: {device}"
     try:

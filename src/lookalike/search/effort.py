@@ -16,7 +16,8 @@ class Effort(NamedTuple):
 
     def seconds(self, cost: float) -> str:
         """Return how long the user waits in all, if the work costs `cost` nanoseconds on one core."""
-        return f"{self.total(cost):.2g} s"
+        total = self.total(cost)
+        return f"{total:.2g} s" if total < 100 else f"{total:,.0f} s"
 
     def total(self, cost: float) -> float:
         """Return the seconds that the user waits in all, if the work costs `cost` nanoseconds on one core."""

@@ -15,6 +15,7 @@ CHOSEN = 256  # items whose neighbours a task chooses
 FEW = 512  # up to this many items, all distances are computed
 PART, MOST_PARTS = 1 << 16, 64  # pairs sorted per task; each task looks through all pairs for its own
 SHARE = 16  # of more items, one in SHARE shows how far to look
+SHARE_ON_DEVICE = 4  # the same for a device, which compares far faster than pairs are measured
 
 
 def nearest(
@@ -74,7 +75,8 @@ def reach(
     k = min(k, len(right))
     if len(right) > max(FEW, 2 * k):
         order = np.random.default_rng(len(right)).permutation(len(right))
-        some = right[np.sort(order[: max(FEW, 2 * k, len(right) // SHARE)])]
+        share = SHARE if joiner is None else SHARE_ON_DEVICE
+        some = right[np.sort(order[: max(FEW, 2 * k, len(right) // share)])]
         return last_of(nearest(space, left, some, k, run, joiner=joiner)[2], len(left))
 
     def work(part: slice) -> np.ndarray:

@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--audit", type=int, default=0, help="rows to compare with all others on the CPU")
     parser.add_argument("--result", choices=("pairs", "clusters", "dedup"), default="pairs")
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--ordered", action="store_true", help="order rows wherever this skips pairs of blocks")
     parser.add_argument("--block", type=int, help="rows per block on the card")
     parser.add_argument("--markdown", type=Path)
     options = parser.parse_args()
@@ -56,6 +57,10 @@ def main() -> None:
         from lookalike.devices import cuda
 
         cuda.BLOCK = cuda.Cuda.block = options.block
+    if options.ordered:
+        from lookalike.devices import cuda
+
+        cuda.Cuda.ordering = 0.0
     publish([machine("lookalike", "torch", "triton", "numpy", "numba"), *globals()[options.what](options)],
             options.markdown)  # fmt: skip
 
@@ -235,6 +240,7 @@ def pairs(options: argparse.Namespace) -> list[Any]:
         held = torch.cuda.max_memory_reserved() / 1e9 if options.device == "cuda" else 0.0
         what = f"{path.stem}, {options.measure} {options.threshold}, {options.result}"
         what += "" if options.memory is None else f", {options.memory:g} GB of the card"
+        what += ", ordered" if options.ordered else ""
         what += ", brute force on the processor" if options.device == "cpu" else ""
         audited = "" if found.audit is None else f"{found.audit.found} of {found.audit.true}"
         table.append([what, f"{seconds:.2f}", took["read"], took["prepare"], parts["load"], parts["candidates"],

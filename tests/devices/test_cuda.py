@@ -93,7 +93,7 @@ def test_blocks_are_skipped():
     expected = la.find_pairs(rows, method="brute", device="cpu", **common)
     for memory in (1 << 30, 4 * BLOCK * 300, BLOCK * 900):
         device = Cuda()
-        device.memory = memory
+        device.memory, device.ordering = memory, 0.0
         found = la.find_pairs(rows, device=device, **common)
         assert_same(found, expected)
         assert found.stats["blocks_skipped"] > 0 or memory == BLOCK * 900

@@ -135,3 +135,12 @@ def test_nothing_is_ordered_if_little_would_be_skipped():
     assert heads.frame.axes.shape == (20, AXES)
     assert heads.skipped > 0.2
     assert make_heads(space, every, every, space.bounds, block=1024).frame.axes is None
+
+
+def test_nothing_is_ordered_if_that_takes_longer_than_it_saves():
+    rows = low_dimensional(1, 2000)
+    space, every = VectorSpace(Vectors(rows), "angle", 3.0), np.arange(2000)
+    compared = 2000 * make_heads(space, every, every, space.bounds).cost() / 2  # picoseconds per row
+    for ordering, axes in ((0.25 * compared, True), (0.999 * compared, False), (2 * compared, False)):
+        heads = make_heads(space, every, every, space.bounds, block=64, ordering=ordering)
+        assert (heads.frame.axes is not None) == axes

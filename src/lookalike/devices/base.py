@@ -95,6 +95,7 @@ class Device(ABC):
     block: int  # rows per block
     memory: int  # bytes that may be used
     slowness = 1.0  # how many times as long as an H200 it takes
+    ordering = 3e5  # picoseconds to put a row into another order, and to find the boxes of blocks
 
     @abstractmethod
     def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:

@@ -12,6 +12,7 @@ class Plain(Device):
     """A device that is this computer's own processor."""
 
     name = "plain"
+    ordering = 0.0  # so that it orders few rows as well
 
     def __init__(self, block: int = 256, room: int | None = None, memory: int = 1 << 30):
         self.block, self.memory = block, memory

@@ -31,7 +31,7 @@ class Several(Device):
     def __init__(self, devices: list[Device]):
         self.devices = devices
         self.turn = 0  # the device that gets the next pair of blocks
-        self.block = devices[0].block
+        self.block, self.ordering = devices[0].block, devices[0].ordering
         self.memory = min(device.memory for device in devices)
         names = [device.name for device in devices]
         self.name = f"{len(names)} x {names[0]}" if len(set(names)) == 1 else " + ".join(names)

@@ -134,11 +134,13 @@ def make_heads(
     bounds: np.ndarray,
     candidate: float = CANDIDATE,
     block: int | None = None,
+    ordering: float = 0.0,
 ) -> Heads:
     """Choose the heads with which the device is expected to take the least time.
 
     `bounds` are those of the left rows, in the units of the space; `candidate` is the cost of one.
-    With a device's `block`, the frame has axes if many pairs of blocks need not be compared.
+    With a device's `block`, the frame has axes if so many pairs of blocks need not be compared that
+    this saves more than `ordering` costs, in picoseconds per row.
     """
     if isinstance(space, BitSpace):
         return Heads(Frame(bits_of_heads(space), full_width(max(1, space.dimensions))))
@@ -163,10 +165,14 @@ def make_heads(
     assert best is not None
     if block is None or len(fit) < FEW or min(len(left), len(right)) <= 2 * block:
         return best
+    compared = len(left) * len(right) * best.cost(candidate)  # twice as many of one collection, as are the rows
+    worth = max(WORTH, ordering * (len(left) + len(right)) / compared)
+    if worth >= 1:
+        return best
     axes = main_axes(fit, rng)
-    saved, cut = sample_skipped(one, other, least, halves, axes, [block / len(left), block / len(right)])
+    saved, cut = sample_skipped(one, other, least, halves, axes, [block / len(left), block / len(right)], worth)
     best = replace(best, skipped=saved, cut=cut)
-    return best if saved < WORTH else replace(best, frame=replace(best.frame, axes=axes))
+    return best if saved < worth else replace(best, frame=replace(best.frame, axes=axes))
 
 
 def drawn(rng: np.random.Generator, number: int, most: int) -> np.ndarray:

@@ -134,7 +134,8 @@ class Joiner:
         key = len(right), keep
         if key not in self.heads:
             candidate = CANDIDATE if keep else CHECKED / self.run.threads
-            self.heads[key] = make_heads(self.space, left, right, bounds, candidate, self.device.block)
+            device = self.device
+            self.heads[key] = make_heads(self.space, left, right, bounds, candidate, device.block, device.ordering)
         return self.heads[key]
 
     def _whole(self, rows: int) -> int:

@@ -114,12 +114,19 @@ def skipped(one: Boxes, other: Boxes) -> float:
 
 
 def sample_skipped(
-    one: np.ndarray, other: np.ndarray, least: np.ndarray, halves: np.ndarray, axes: np.ndarray, shares: list[float]
+    one: np.ndarray,
+    other: np.ndarray,
+    least: np.ndarray,
+    halves: np.ndarray,
+    axes: np.ndarray,
+    shares: list[float],
+    worth: float,
 ) -> tuple[float, int]:
     """Return the greatest share of pairs of blocks that would be skipped, and the number of axes to cut for it.
 
-    Rows are those of two samples; `shares` are those of a block in all rows of each side. Few blocks
-    are the further apart the fewer directions they are cut across.
+    A share that is clearly less than what is `worth` skipping may be given as 0. Rows are those of two
+    samples; `shares` are those of a block in all rows of each side. Few blocks are the further apart
+    the fewer directions they are cut across.
     """
     places = places_of(one, axes), places_of(other, axes)
     squares = [(rows * rows).sum(axis=1) for rows in (one, other)]
@@ -127,7 +134,7 @@ def sample_skipped(
     gaps = places[0][few, None] - places[1][few]
     with np.errstate(invalid="ignore"):
         most = (squares[0] - 2 * least)[few, None] + (squares[1] - 2 * halves)[few]
-        if (np.square(gaps).sum(axis=2) > most).mean() < WORTH / 2:  # blocks are no further apart than their rows
+        if (np.square(gaps).sum(axis=2) > most).mean() < worth / 2:  # blocks are no further apart than their rows
             return 0.0, 1
 
     def sides(cut: int) -> Iterator[Boxes]:

@@ -495,6 +495,15 @@ def angle(x, y):
     return math.degrees(math.atan2(math.sqrt(1 - square), sign * math.sqrt(square)))
 
 
+def inner_product(x, y):
+    """Return the sum of the products in order; if one overflows, that of x and y on a scale of 2**-540 each."""
+    total = sum((a * b for a, b in zip(x, y, strict=True)), 0.0)
+    if math.isfinite(total):
+        return total
+    scale = 2.0**-540
+    return sum(((a * scale) * (b * scale) for a, b in zip(x, y, strict=True)), 0.0) / scale / scale
+
+
 def hamming(x, y):
     return sum(a != b for a, b in zip(x, y, strict=True))
 

@@ -7,9 +7,11 @@ import numpy as np
 import lookalike as la
 from lookalike.core.run import Run
 from lookalike.measures import MEASURES
+from lookalike.measures.table import TABLED
 
 SINGLE = Run(1)
-THRESHOLDS = {"angle": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "hamming": 3}
+THRESHOLDS = {"angle": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "inner_product": 4.0, "hamming": 3}
+WAYS = [*((measure, "brute") for measure in THRESHOLDS), *((measure, "lsh") for measure in TABLED)]
 EXACT = [{"method": "exact"}, {"method": "brute"}, {"recall": 1.0}, {"method": "auto", "recall": 1.0}]
 
 
@@ -40,7 +42,7 @@ def oracle(measure, rows, threshold, split=None):
     n = len(rows)
     left, right = np.triu_indices(n, 1)
     values = MEASURES[measure].rows(rows, left, right)
-    near = values >= threshold if measure == "cosine_similarity" else values <= threshold
+    near = MEASURES[measure].within(values, threshold)
     if split is not None:
         near &= (left < split) & (right >= split)
     pairs = zip(left[near].tolist(), (right[near] - (split or 0)).tolist(), strict=True)

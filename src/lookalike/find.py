@@ -68,8 +68,8 @@ def find_pairs(
             texts: 0.8 by default. Edit distances and overlap need one; so do vectors and bits, unless
             `k` is given.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
-            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
-            or "euclidean"; for bits "hamming".
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity",
+            "euclidean" or "inner_product"; for bits "hamming".
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
@@ -177,8 +177,8 @@ def find_matches(
             texts: 0.8 by default. Edit distances and overlap need one; so do vectors and bits, unless
             `k` is given.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
-            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
-            or "euclidean"; for bits "hamming".
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity",
+            "euclidean" or "inner_product"; for bits "hamming".
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
@@ -280,8 +280,8 @@ def find_clusters(
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
-            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
-            or "euclidean"; for bits "hamming".
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity",
+            "euclidean" or "inner_product"; for bits "hamming".
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
@@ -395,8 +395,8 @@ def dedup(
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
-            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
-            or "euclidean"; for bits "hamming".
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity",
+            "euclidean" or "inner_product"; for bits "hamming".
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".

@@ -34,6 +34,24 @@ def test_neighbours_are_called_so(run: Commands, inputs: Path, out: Path) -> Non
     assert "; expected recall at the threshold 1.0000" in bounded
 
 
+def test_inner_products(run: Commands, inputs: Path, out: Path) -> None:
+    np.save(inputs / "a.npy", [[1.0, 2], [3, 4], [0, 0], [1, 2]])
+    outcome = run("vectors", inputs / "a.npy", "-m", "dot", "-t", 6, "-o", out / "a.csv", "--audit", 4, "--report",
+                  out / "a.html")  # fmt: skip
+    assert (out / "a.csv").read_text().splitlines()[1:] == ["0,1,11", "1,3,11"]
+    assert "plan: inner_product >= 6 of vectors of 2 dimensions, exact: all pairs are compared" in outcome.err
+    assert "audit: 2 of 2 true pairs of 4 sampled items found" in outcome.err
+    assert "inner product is at least 6" in (out / "a.html").read_text()
+    run("vectors", inputs / "a.npy", "--against", inputs / "a.npy", "-m", "inner_product", "-k", 1, "-o", out / "b.csv")
+    assert (out / "b.csv").read_text().splitlines()[1:] == ["0,1,11", "1,1,25", "2,0,0", "3,1,11"]
+    run("vectors", inputs / "a.npy", "-m", "dot", "-t", 6, "--result", "removed", "-o", out / "c.csv")
+    assert (out / "c.csv").read_text().splitlines()[1:] == ["1,0,11"]
+    message = run("vectors", inputs / "a.npy", "-m", "dot").err
+    assert "measure 'inner_product' needs a threshold: set --threshold to the minimum inner product." in message
+    message = run("vectors", inputs / "a.npy", "-m", "dot", "-t", 6, "--method", "lsh").err
+    assert "--method lsh is not for inner_product: " in message
+
+
 def test_neighbours_found_by_tables(run: Commands, inputs: Path, out: Path) -> None:
     """The recall is that at the distance up to which neighbours are looked for."""
     centres = np.random.default_rng(1).normal(size=(600, 40))

@@ -280,8 +280,10 @@ def test_a_threshold_that_needs_too_many_minhashes(place):
 
 
 def test_measures_go_by_their_usual_names(place):
-    with pytest.raises(UsageError, match=r"^measure must be one of jaccard, bag, angle, .*, hamming; got 'edit'\.$"):
-        Index.create(place, measure="edit")
+    for measure in ("edit", "inner_product"):
+        allowed = "jaccard, bag, angle, cosine_similarity, euclidean, hamming"
+        with pytest.raises(UsageError, match=rf"^measure must be one of {allowed}; got '{measure}'\.$"):
+            Index.create(place, measure=measure)
     with Index.build(place, ["a b c"], measure="bag") as index:
         assert index.info()["measure"] == "bag"
 

@@ -14,6 +14,7 @@ from lookalike.kernels.vectors import (
     ANGLE,
     COSINE,
     DISTANCE,
+    PRODUCT,
     measure,
     measure_rows,
     measure_sparse,
@@ -47,7 +48,7 @@ def test_project_on_many_directions(items, dimensions, count):
     assert project(rows, directions).tolist() == ref.project(rows.tolist(), directions.T.tolist())
 
 
-MEASURES = {ANGLE: ref.angle, COSINE: ref.cosine_similarity, DISTANCE: ref.euclidean}
+MEASURES = {ANGLE: ref.angle, COSINE: ref.cosine_similarity, DISTANCE: ref.euclidean, PRODUCT: ref.inner_product}
 FLOATS = [np.float32, np.float64]
 
 
@@ -56,7 +57,7 @@ FLOATS = [np.float32, np.float64]
 
 def close(kind, found, expected):
     """Return whether values agree to 13 digits, or nearly so for small angles and cosines."""
-    slack = {ANGLE: 1e-13, COSINE: 1e-15, DISTANCE: 0}[kind]
+    slack = {ANGLE: 1e-13, COSINE: 1e-15, DISTANCE: 0, PRODUCT: 0}[kind]
     return math.isclose(found, float(expected), rel_tol=1e-13, abs_tol=slack * 4)
 
 
@@ -89,7 +90,7 @@ def test_measures_of_huge_and_tiny_rows(rows):
     x, y = rows.tolist()
     for what, twin in MEASURES.items():
         found = measure(what, *rows)
-        if what != DISTANCE and not (any(x) and any(y)):
+        if what in (ANGLE, COSINE) and not (any(x) and any(y)):
             assert math.isnan(found)
         elif what == DISTANCE and twin(x, y) > 1.79e308:
             assert found > 1.78e308

@@ -1,6 +1,7 @@
 """Check that measures of many rows agree with those of two objects and with their plain twins."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ TOLERANCE = dict.fromkeys(("minkowski", "euclidean", "manhattan", "chebyshev"), 
 TOLERANCE |= {"set_cosine": {"rel_tol": 1e-15, "abs_tol": 0}}
 TOLERANCE |= {"angle": {"rel_tol": 0, "abs_tol": 1e-12}, "cosine_similarity": {"rel_tol": 0, "abs_tol": 1e-14}}
 EXACT = {"rel_tol": 0, "abs_tol": 0}
+VECTORS = [name for name, measure in MEASURES.items() if measure.domain == "vectors"]
 
 
 # --- random items and pairs ---
@@ -117,7 +119,7 @@ def test_rows_and_two_objects_and_twin_agree(name, options, data, block):
 
 
 @pytest.mark.parametrize("block", [1, 299, 300, 301, 1 << 20])
-@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.domain == "vectors"])
+@pytest.mark.parametrize("name", VECTORS)
 def test_long_vectors(monkeypatch, name, block):
     """They have more columns than NumPy sums at once, and fill several blocks."""
     monkeypatch.setattr(pairwise, "BLOCK", block)
@@ -140,6 +142,28 @@ def test_no_cosine_exceeds_one():
     assert opposite.max() == pytest.approx(-1, rel=1e-15)
 
 
+@settings(max_examples=300)
+@given(st.data(), st.integers(1, 5))
+def test_inner_products_are_as_exact_as_double_precision_is(data, dimensions):
+    """However large the products are: off by at most a few roundings of their sizes, and of the least number."""
+    numbers = st.one_of(st.sampled_from(MAGNITUDES), st.floats(allow_nan=False, allow_infinity=False))
+    rows = data.draw(arrays(np.float64, (2, dimensions), elements=numbers))
+    got = MEASURES["inner_product"].rows(rows, [0], [1])[0]
+    products = [Fraction(x) * Fraction(y) for x, y in zip(*rows.tolist(), strict=True)]
+    slack = dimensions * (Fraction(2) ** -52 * sum(map(abs, products)) + Fraction(LEAST))
+    least, most = (max(-(2**1024), min(2**1024, sum(products) + sign * slack)) for sign in (-1, 1))
+    assert not math.isnan(got)
+    assert least <= (Fraction(got) if math.isfinite(got) else 2**1024 if got > 0 else -(2**1024)) <= most
+
+
+def test_inner_products_of_huge_rows():
+    huge = np.array([[1e200, 1e200], [1e200, -1e200], [2.0, 1.0], [-1e200, 0]])
+    rows = MEASURES["inner_product"].rows(huge, [0, 0, 0, 0], [0, 1, 2, 3])
+    assert rows.tolist() == [INFINITE, 0, 3e200, -INFINITE]
+    fails(DataError, "vectors must have finite components; row 1 does not.", MEASURES["inner_product"].rows,
+          [[0.0], [INFINITE]], [0], [1])  # fmt: skip
+
+
 # --- invalid input ---
 
 NO_MATRIX = "vectors must be the rows of a matrix of real numbers; got {}."
@@ -157,7 +181,7 @@ def test_a_zero_row_has_no_direction(monkeypatch, name):
     fails(DataError, "a zero vector has no direction; row 0 is zero.", rows, [[], []], [0], [1])
 
 
-@pytest.mark.parametrize("name", ["minkowski", "euclidean", "manhattan", "chebyshev", "angle", "cosine_similarity"])
+@pytest.mark.parametrize("name", [name for name in VECTORS if name != "hamming"])
 def test_invalid_matrices(monkeypatch, name):
     monkeypatch.setattr(pairwise, "BLOCK", 2)
     rows = MEASURES[name].rows

@@ -13,6 +13,7 @@ from lookalike.core.errors import UsageError
 from lookalike.items.sets import Sets
 from lookalike.measures import MEASURES
 from lookalike.measures import rows as pairwise
+from lookalike.measures.table import full_name
 from tests.failing import fails
 
 # --- each measure and its twin ---
@@ -48,7 +49,7 @@ def test_table(name):
     assert measure.kind in ("similarity", "distance")
     assert measure.low < measure.high
     assert measure.kind == "similarity" or measure.low == 0
-    assert measure.kind == "distance" or measure.high == (math.inf if name == "overlap" else 1)
+    assert measure.kind == "distance" or measure.high == (math.inf if measure.unlimited else 1)
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -62,7 +63,7 @@ def test_both_forms_of_a_measure_have_the_same_options(name):
 
 
 def test_which_are_metrics():
-    none = {"containment", "set_cosine", "overlap", "cosine_similarity"}
+    none = {"containment", "set_cosine", "overlap", "cosine_similarity", "inner_product"}
     assert {name for name, measure in MEASURES.items() if not measure.metric} == none
 
 
@@ -76,8 +77,16 @@ def test_distance():
     assert MEASURES["minkowski"].distance([1, 1], [4, 5]) == 5
     assert MEASURES["minkowski"].distance([1, 1], [4, 5], r=1) == 7
     assert MEASURES["edit"].distance("ab", "ba", moves="transpositions") == 1
-    with pytest.raises(UsageError, match=r"^overlap is a similarity without an upper limit, so it has no distance\.$"):
-        MEASURES["overlap"].distance({1, 2}, {1, 2})
+    for name in ("overlap", "inner_product"):
+        message = rf"^{name} is a similarity without an upper limit, so it has no distance\.$"
+        with pytest.raises(UsageError, match=message):
+            MEASURES[name].distance([1, 2], [1, 2])
+
+
+def test_other_names():
+    for name, measure in MEASURES.items():
+        assert {full_name(other) for other in (name, *measure.also)} == {name}
+    assert [full_name(name) for name in ("dot", "ip", "cosine", None)] == ["inner_product"] * 2 + ["cosine", None]
 
 
 # --- invalid input ---

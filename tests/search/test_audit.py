@@ -18,7 +18,7 @@ from lookalike.search.fitting import fit
 from lookalike.search.intake import take_in_sets
 from lookalike.search.plan import make_plan
 from tests import reference as ref
-from tests.vector_samples import THRESHOLDS, drawn, oracle, sample_of
+from tests.vector_samples import THRESHOLDS, WAYS, drawn, oracle, sample_of
 
 
 def test_result():
@@ -118,11 +118,10 @@ def test_audit_of_no_items_is_an_error():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"method": "brute"}, {"method": "lsh", "recall": 0.5}], ids=str)
-@pytest.mark.parametrize("measure", THRESHOLDS)
-def test_an_audit_of_all_items_counts_all_pairs(measure, options):
+@pytest.mark.parametrize(("measure", "method"), WAYS)
+def test_an_audit_of_all_items_counts_all_pairs(measure, method):
     rows = sample_of(measure, 12, 150)
-    common = {"measure": measure, "threshold": THRESHOLDS[measure], **options}
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method, "recall": 0.5}
     expected = oracle(measure, rows, THRESHOLDS[measure])
     pairs = la.find_pairs(rows, audit=1000, **common)
     assert pairs.audit == Audit(150, len(expected), len(pairs))
@@ -136,7 +135,7 @@ def test_an_audit_of_all_items_counts_all_pairs(measure, options):
     result = la.dedup(rows, audit=150, **common)
     handled = sum(not (result.keep[i] and result.keep[j]) for i, j in expected)
     assert result.audit == Audit(150, len(expected), handled)
-    assert options["method"] == "lsh" or pairs.audit.recall == groups.audit.recall == result.audit.recall == 1
+    assert method == "lsh" or pairs.audit.recall == groups.audit.recall == result.audit.recall == 1
 
 
 def test_an_audit_of_some_items():

@@ -43,7 +43,9 @@ def compared(space, heads):
 
 
 @pytest.mark.parametrize("width", [64, 128])
-@pytest.mark.parametrize(("measure", "threshold"), [("angle", 25.0), ("cosine_similarity", 0.5), ("euclidean", 9.0)])
+@pytest.mark.parametrize(
+    ("measure", "threshold"), [("angle", 25.0), ("cosine_similarity", 0.5), ("euclidean", 9.0), ("inner_product", 90.0)]
+)
 def test_no_near_pair_is_dropped(measure, threshold, width):
     rows = drawn(3, 300, 150)
     rows[7] *= 1e12

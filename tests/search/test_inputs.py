@@ -29,7 +29,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean"])
+@pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean", "inner_product"])
 def test_vectors_in_any_form(measure, form):
     """Vectors in single precision are measured as such."""
     rows = drawn(3, 120)
@@ -67,15 +67,19 @@ def test_empty_lists_are_of_any_kind(measure):
 
 PLANE = np.eye(3)
 NO_MEASURE = (
-    "vectors need a measure: set measure= to one of angle, cosine_similarity, euclidean, hamming; "
+    "vectors need a measure: set measure= to one of angle, cosine_similarity, euclidean, inner_product, hamming; "
     "the default, jaccard, compares texts and sets."
+)
+NO_TABLES = (
+    "is not for inner_product: items can be more similar to others than to themselves, so no hash function makes "
+    "similar ones collide. Use method='exact'."
 )
 WRONG = [
     ({}, NO_MEASURE),
     ({"measure": "jaccard", "threshold": 0.5}, NO_MEASURE),
     (
         {"measure": "edit", "threshold": 1},
-        "measure must be one of angle, cosine_similarity, euclidean, hamming for vectors; got 'edit'.",
+        "measure must be one of angle, cosine_similarity, euclidean, inner_product, hamming for vectors; got 'edit'.",
     ),
     ({"measure": "angle"}, "measure 'angle' needs a threshold: set threshold= to the maximum angle, in degrees."),
     (
@@ -83,6 +87,9 @@ WRONG = [
         "measure 'cosine_similarity' needs a threshold: set threshold= to the minimum cosine.",
     ),
     ({"measure": "euclidean"}, "measure 'euclidean' needs a threshold: set threshold= to the maximum distance."),
+    ({"measure": "dot"}, "measure 'inner_product' needs a threshold: set threshold= to the minimum inner product."),
+    ({"measure": "inner_product", "threshold": 5, "method": "lsh"}, f"method='lsh' {NO_TABLES}"),
+    ({"measure": "ip", "threshold": 5, "probes": 2}, f"probes {NO_TABLES}"),
     ({"measure": "angle", "threshold": 181}, "threshold must be in [0, 180]; got 181."),
     ({"measure": "angle", "threshold": -1}, "threshold must be in [0, 180]; got -1."),
     ({"measure": "angle", "threshold": math.nan}, "threshold must be a number; got nan."),
@@ -134,24 +141,24 @@ def test_what_cannot_be_asked_of_vectors(options, message):
         (
             Vectors.of(PLANE),
             "hamming",
-            "measure must be angle, cosine_similarity or euclidean for vectors; got 'hamming'.",
+            "measure must be angle, cosine_similarity, euclidean or inner_product for vectors; got 'hamming'.",
         ),
         (Bits.of([1, 2]), "angle", "measure must be hamming for bits; got 'angle'."),
         (Bits.of([1, 2]), "euclidean", "measure must be hamming for bits; got 'euclidean'."),
         (
             Vectors.of(PLANE),
             "jaccard",
-            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'jaccard'.",
+            "measure must be one of angle, cosine_similarity, euclidean, inner_product, hamming; got 'jaccard'.",
         ),
         (
             Bits.of([1, 2]),
             "edit",
-            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'edit'.",
+            "measure must be one of angle, cosine_similarity, euclidean, inner_product, hamming; got 'edit'.",
         ),
         (
             Vectors.of(PLANE),
             "cosin",
-            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'cosin'. "
+            "measure must be one of angle, cosine_similarity, euclidean, inner_product, hamming; got 'cosin'. "
             "Did you mean 'cosine_similarity'?",
         ),
     ],

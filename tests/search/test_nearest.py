@@ -12,6 +12,7 @@ import lookalike as la
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.measures import MEASURES
+from lookalike.measures.table import TABLED
 from lookalike.search.audit import Audit
 from lookalike.search.nearest import first_k
 from tests import reference as ref
@@ -22,7 +23,7 @@ def check_nearest(measure, left, right, k, threshold=None, **options):
     """Check that the pairs are those of brute force, nearest first; ties go to the first item."""
     pairs = la.find_matches(left, right, k=k, measure=measure, threshold=threshold, run=SINGLE, **options)
     rows = np.concatenate((left, right))
-    sign = -1 if measure == "cosine_similarity" else 1
+    sign = -1 if MEASURES[measure].is_similarity else 1
     farthest = math.inf if threshold is None else sign * threshold
     expected = []
     for i in range(len(left)):
@@ -45,7 +46,7 @@ def test_nearest_neighbours(measure, method, seed, ones, others, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity"])
+@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity", "inner_product"])
 def test_neighbours_that_are_equally_near(measure):
     """The points form a grid, each several times."""
     grid = np.array(list(product([-1.0, 0.0, 1.0], repeat=2)) * 3)
@@ -77,13 +78,13 @@ def test_neighbours_far_from_the_origin():
     check_nearest("euclidean", rows[:50], rows[50:], 3, method="brute")
 
 
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("measure", TABLED)
 def test_neighbours_by_bands(measure):
     """True neighbours may be missing; those found are measured, at most k, and nearest first."""
     rows = sample_of(measure, 6, 600)
     true = check_nearest(measure, rows[:100], rows[100:], 3, method="brute")
     pairs = la.find_matches(rows[:100], rows[100:], k=3, measure=measure, method="lsh", recall=0.9, audit=100)
-    sign = -1 if measure == "cosine_similarity" else 1
+    sign = -1 if MEASURES[measure].is_similarity else 1
     at = pairs.left, pairs.right + 100
     assert pairs.values.tolist() == MEASURES[measure].rows(rows, *at).tolist()
     ranked = list(zip(pairs.left.tolist(), (sign * pairs.values).tolist(), pairs.right.tolist(), strict=True))
@@ -146,7 +147,7 @@ def test_the_best_pairs_in_parts(pairs, k, alike):
 
 def neighbours(measure, rows, k):
     """Return (item, neighbour, value) of the k nearest others of each item, by brute force."""
-    sign = -1 if measure == "cosine_similarity" else 1
+    sign = -1 if MEASURES[measure].is_similarity else 1
     expected = []
     for i in range(len(rows)):
         others = np.array([j for j in range(len(rows)) if j != i], np.int64)
@@ -155,7 +156,7 @@ def neighbours(measure, rows, k):
     return expected
 
 
-@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity"])
+@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity", "inner_product"])
 @pytest.mark.parametrize(("items", "k"), [(1, 1), (2, 3), (40, 1), (40, 7), (700, 3)])
 def test_neighbours_within_one_collection(measure, items, k):
     rows = sample_of(measure, 3, items)

@@ -110,7 +110,9 @@ def test_rows_of_all_sizes(dimensions):
     rows[4] = np.eye(dimensions)[0]
     rows[5] = rows[4] + 1e-9 * rng.normal(size=dimensions)
     rows = rows[rows.any(axis=1)]
-    for measure, threshold in (("angle", 40.0), ("cosine_similarity", -0.5), ("euclidean", 3.0), ("euclidean", 1e200)):
+    thresholds = {"angle": [40.0], "cosine_similarity": [-0.5], "euclidean": [3.0, 1e200]}
+    thresholds["inner_product"] = [1e300, 0.7 * dimensions, 0.0, -1e200]
+    for measure, threshold in [(measure, one) for measure, some in thresholds.items() for one in some]:
         common = {"measure": measure, "threshold": threshold, **ONE}
         assert_same(
             la.find_pairs(rows, device=Plain(32), **common), la.find_pairs(rows, method="brute", device="cpu", **common)

@@ -13,18 +13,23 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
+import lookalike as la
 from lookalike.core.errors import DataError
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
+from lookalike.measures import MEASURES
+from lookalike.search import blocks, spaces
 from lookalike.search.spaces import BitSpace, VectorSpace, space_of
 from tests import reference as ref
+from tests.vector_samples import SINGLE, found, oracle
 
 FLOATS = [np.float32, np.float64]
-FARTHEST = {"angle": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300}
-NEAREST = {"angle": 0.0, "cosine_similarity": 1.0, "euclidean": 0.0}
+FARTHEST = {"angle": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300, "inner_product": -math.inf}
+NEAREST = {"angle": 0.0, "cosine_similarity": 1.0, "euclidean": 0.0, "inner_product": math.inf}
 
-KINDS = ("angle", "cosine_similarity", "euclidean")
+DISTANCES = ("angle", "cosine_similarity", "euclidean")
+KINDS = (*DISTANCES, "inner_product")
 
 
 def all_pairs(n):
@@ -172,7 +177,7 @@ def test_no_pair_is_lost_of_any_rows(data, measure, kind, spread):
     shape = data.draw(st.tuples(st.integers(2, 7), st.integers(1, 4)))
     numbers = st.floats(-(2.0**126), 2.0**126, width=32)
     rows = data.draw(some.arrays(kind, shape, elements=st.one_of(numbers, st.sampled_from([0.0, 1.0, -1.0, 1e-3]))))
-    if measure != "euclidean":
+    if MEASURES[measure].of_directions:
         rows = rows[rows.any(axis=1)]
     vectors = Vectors.of(sparse.csr_array(rows) if spread else rows)
     far = data.draw(st.sampled_from(thresholds_of(measure, vectors)))
@@ -208,7 +213,10 @@ def test_dense_and_sparse_rows_are_one(measure, kind):
     dense = VectorSpace(Vectors.of(rows), measure, 0.9)
     spread = VectorSpace(Vectors.of(sparse.csr_array(rows)), measure, 0.9)
     assert dense.measured(left, right).tolist() == spread.measured(left, right).tolist()
-    assert np.allclose(dense.between(left, right), spread.between(left, right), atol=1e-5)
+    apart = [space.between(left, right) for space in (dense, spread)]
+    if measure == "inner_product":
+        apart = [values / space.scale**2 for values, space in zip(apart, (dense, spread), strict=True)]
+    assert np.allclose(*apart, atol=1e-5)
     near = [set(space.near(np.arange(50), blocks_of(50)[0]).tolist()) for space in (dense, spread)]
     sure = set((left * 50 + right)[dense.within(dense.measured(left, right))].tolist())
     assert sure <= near[1] <= near[0]
@@ -254,14 +262,14 @@ def test_each_code_is_compared_up_to_its_own_bound():
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("cloud", ["plain", "huge", "tiny", "of whole numbers", "with an outlier", "in two places"])
-@pytest.mark.parametrize("measure", KINDS)
+@pytest.mark.parametrize("measure", DISTANCES)
 def test_about_how_far_apart(measure, cloud, kind, form):
     """Distances agree with the measure to a few digits, in degrees instead of a cosine."""
     check_between(measure, CLOUDS[cloud](with_cloud((40, 6))).astype(kind), form)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("measure", KINDS)
+@pytest.mark.parametrize("measure", DISTANCES)
 @pytest.mark.parametrize("cloud", ["of 1e300", "of 1e-300"])
 def test_about_how_far_apart_huge_and_tiny_rows_are(measure, cloud, form):
     """A plan is based on these distances, so they must be finite."""
@@ -289,6 +297,49 @@ def check_between(measure, rows, form):
     assert np.allclose(found, values, rtol=1e-3, atol=slack * size)
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
+def test_which_inner_products_are_larger(form, size):
+    rows = with_cloud((40, 6))
+    vectors = Vectors.of(rows * size if form == "dense" else sparse.csr_array(rows * size))
+    space = VectorSpace(vectors, "inner_product", 1.0)
+    found = space.between(np.arange(25), np.arange(20, 40)) / (space.scale * size) ** 2
+    np.testing.assert_allclose(-found, rows[:25] @ rows[20:].T, atol=1e-9)
+
+
+# --- blocks that are skipped ---
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_blocks_of_short_rows_are_skipped(monkeypatch, form):
+    """Rows come with the longest first; only those that are long enough for a product are multiplied."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 8)) * rng.lognormal(0, 2, (400, 1))
+    vectors = Vectors.of(rows if form == "dense" else sparse.csr_array(rows))
+    compared = []
+    for name in ("near_vectors", "near_sparse"):
+        kernel = getattr(spaces, name)
+
+        def counting(*given, kernel=kernel):
+            compared.append(sum((b - a) * (d - c) for a, b, c, d in given[-2].tolist()))
+            return kernel(*given)
+
+        monkeypatch.setattr(spaces, name, counting)
+    monkeypatch.setattr(blocks, "SIDE", 20)
+    monkeypatch.setattr(blocks, "REACH", 20)
+    space = VectorSpace(vectors, "inner_product", 1000.0)
+    assert (np.diff(space.lengths[space.ordered(np.arange(400))]) <= 0).all()
+    options = {"measure": "inner_product", "threshold": 1000, "run": SINGLE}
+    pairs = la.find_pairs(vectors, **options)
+    assert found(pairs) == oracle("inner_product", rows, 1000)
+    assert len(pairs) > 300
+    assert sum(compared) < 400 * 400 / 2 * 0.4
+    compared.clear()
+    matches = la.find_matches(vectors.values[:100], vectors.values[100:], **options)
+    assert found(matches) == oracle("inner_product", rows, 1000, 100)
+    assert sum(compared) < 100 * 300 * 0.4
+
+
 # --- contents ---
 
 
@@ -302,6 +353,14 @@ def test_contents_are_the_same_just_for_the_same_rows(seed, kind, dimensions, sp
     same = [[one == other for other in rows.tolist()] for one in rows.tolist()]
     for hashes in (contents[:, :1], contents[:, 1:], contents):
         assert [[one == other for other in hashes.tolist()] for one in hashes.tolist()] == same
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_no_contents_are_the_same_for_inner_products(spread):
+    """Identical rows need not have a large one."""
+    rows = np.ones((20, 3))
+    contents = VectorSpace(Vectors.of(sparse.csr_array(rows) if spread else rows), "inner_product", 1.0).contents()
+    assert [len(np.unique(column)) for column in contents.T] == [20, 20]
 
 
 def test_contents_tell_places_and_small_differences_apart():

@@ -13,6 +13,7 @@ import lookalike as la
 from lookalike.core.errors import TooManyPairs, UsageError
 from lookalike.core.run import Run
 from lookalike.items.sides import ALONE, Sides
+from lookalike.measures.table import TABLED
 from lookalike.search import tables
 from lookalike.search.blocks import make_blocks
 from lookalike.search.spaces import BitSpace, VectorSpace
@@ -86,7 +87,7 @@ def results(measure, run):
     return [list(found) for found in (*pairs, clusters, kept)], compared, audits
 
 
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("measure", TABLED)
 def test_results_depend_neither_on_threads_nor_on_parts(measure, many_parts):
     """All is the same as with one thread and whole tables, even the number of pairs compared."""
     found = [results(measure, Run(threads)) for threads in (1, 2, 8)]

@@ -12,14 +12,17 @@ from scipy import sparse
 
 import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
+from lookalike.devices.plain import Plain
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
+from lookalike.measures.table import TABLED
 from lookalike.results.explanations import SharedElements
 from tests import reference as ref
 from tests.vector_samples import (
     EXACT,
     SINGLE,
     THRESHOLDS,
+    WAYS,
     drawn,
     found,
     in_order,
@@ -54,13 +57,14 @@ def test_exact_methods_find_what_brute_force_does(measure, options, seed, items)
 def test_thresholds_at_both_ends(measure):
     """Only identical rows, all rows, and exactly the distance of a pair."""
     rows = np.concatenate((sample_of(measure, 1, 30), sample_of(measure, 1, 5)))
-    ends = {"angle": (0, 180), "cosine_similarity": (1, -1), "euclidean": (0, 1e6), "hamming": (0, 40)}[measure]
+    ends = {"angle": (0, 180), "cosine_similarity": (1, -1), "euclidean": (0, 1e6), "inner_product": (6, -1e6)}
+    ends = ends.get(measure, (0, 40))
     values = sorted(oracle(measure, rows, ends[1]).values())
     assert len(values) == 35 * 34 // 2
     for threshold in (*ends, *(values[at] for at in (20, 100, 300, 594))):
         pairs = la.find_pairs(rows, measure=measure, threshold=threshold, method="exact", run=SINGLE)
         assert found(pairs) == oracle(measure, rows, threshold)
-        assert len(pairs) >= 5
+        assert len(pairs) >= (1 if measure == "inner_product" else 5)
 
 
 def test_thresholds_as_they_were_typed():
@@ -118,11 +122,97 @@ def test_rows_of_no_dimensions():
     assert len(la.find_pairs(np.zeros((4, 0)), measure="euclidean", threshold=0)) == 6
 
 
+# --- inner products ---
+
+FORMS = {
+    "double": lambda rows: rows,
+    "single": lambda rows: rows.astype(np.float32),
+    "sparse": sparse.csr_array,
+    "plain device": lambda rows: rows,
+}
+
+
+def uneven(seed, items):
+    """Draw rows of all lengths, some equal, zero, huge or tiny."""
+    rng = np.random.default_rng(seed)
+    rows = drawn(seed, items) * rng.choice([1.0, 1.0, 0.01, 30.0, 0.0, 1e15], (items, 1))
+    rows[1::7] = rows[0]
+    return rows.astype(np.float32).astype(np.float64)
+
+
+def check_inner_products(rows, form, threshold, k=3):
+    """Check all results against products that Python computes."""
+    n = len(rows)
+    given, device = FORMS[form](rows), Plain(16) if form == "plain device" else "cpu"
+    common = {"measure": "inner_product", "device": device, "run": SINGLE}
+    values = np.array([[ref.inner_product(x, y) for y in rows.tolist()] for x in rows.tolist()])
+    near = {(i, j): values[i, j] for i in range(n) for j in range(i + 1, n) if values[i, j] >= threshold}
+    pairs = la.find_pairs(given, threshold=threshold, **common)
+    assert found(pairs) == near
+    assert in_order(pairs)
+    groups = la.find_clusters(given, threshold=threshold, **common)
+    assert groups.label.tolist() == ref.components(n, near)
+    result = la.dedup(given, threshold=threshold, **common)
+    kept = []
+    for i in range(n):  # an item is kept unless one kept before is near; the first of these stands for it
+        centre = next((j for j in kept if (j, i) in near), i)
+        kept += [i] * (centre == i)
+        assert (result.centre[i], result.values[i]) == (centre, values[centre, i])
+    best = [sorted((j for j in range(n) if j != i), key=lambda j: (-values[i, j], j))[:k] for i in range(n)]
+    nearest = la.find_pairs(given, k=k, audit=n, **common)
+    assert list(nearest) == [(i, j, values[i, j]) for i in range(n) for j in best[i]]
+    assert nearest.audit.found == nearest.audit.true == n * min(k, n - 1)
+    half = n // 2
+    split = {(i, j - half): value for (i, j), value in near.items() if i < half <= j}
+    assert found(la.find_matches(given[:half], given[half:], threshold=threshold, **common)) == split
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.integers(2, 60), st.sampled_from([-1e30, -3.0, 0.0, 1e-9, 4.0, 1e3, 1e20, 1e33]))
+def test_inner_products_are_those_of_python(form, seed, items, threshold):
+    check_inner_products(uneven(seed, items), form, threshold)
+
+
+@pytest.mark.parametrize("form", ["double", "sparse", "plain device"])
+@pytest.mark.parametrize("threshold", [-1e308, -1e-300, 0.0, 5e-324, 1e-300, 3.0, 1e100, 1e308])
+def test_inner_products_of_huge_and_tiny_rows(form, threshold):
+    rows = np.round(drawn(2, 40), 3)
+    rows *= np.resize([1e200, 1e-200, 1, 1e100, -1e150, 1e-320, 1e308 / 8, 0], 40)[:, None]
+    rows[20] = rows[4]
+    check_inner_products(rows, form, threshold)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_identical_rows_need_not_have_a_large_inner_product(form):
+    rows = np.array([[1.0, 0], [1, 0], [0, 0], [3, 0], [1, 0], [0, 0]])
+    check_inner_products(rows, form, 2)
+    check_inner_products(rows, form, 1)
+    check_inner_products(rows, form, 4)
+    given = {"measure": "inner_product", "threshold": 2, "method": "brute"}
+    assert found(la.find_pairs(rows[:2], **given)) == {}
+    assert la.dedup(FORMS[form](rows), against=FORMS[form](rows[:2]), **given).kept.to_pylist() == [0, 1, 2, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["inner_product", "dot", "dot_product", "ip", "inner"])
+def test_other_names_of_inner_products(name):
+    rows = np.array([[1.0, 2], [3, 4]])
+    pairs = la.find_pairs(rows, measure=name, threshold=11)
+    assert list(pairs) == [(0, 1, 11.0)]
+    assert (
+        pairs.plan.lines()[0] == "plan: inner_product >= 11 of vectors of 2 dimensions, exact: all pairs are compared"
+    )
+    assert pairs.plan.lines()[1].endswith("inner_product has no tables")
+    assert pairs.to_arrow().schema.names == ["left", "right", "similarity"]
+    assert list(la.find_matches(rows, rows, measure=name, k=1)) == [(0, 1, 11.0), (1, 1, 25.0)]
+
+
 # --- bands ---
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("measure", TABLED)
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_bands_find_no_pair_that_is_not_near(measure, seed):
@@ -143,7 +233,7 @@ def test_bands_find_no_pair_that_is_not_near(measure, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.6, 0.95])
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("measure", TABLED)
 def test_recall_is_what_was_asked_for(measure, recall):
     """Over several seeds, at least as many pairs are found as the plan says."""
     rows = sample_of(measure, 8, 1200)
@@ -182,8 +272,7 @@ def test_pairs_at_the_threshold_are_found_as_the_plan_says(measure, threshold, d
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["brute", "lsh"])
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize(("measure", "method"), WAYS)
 def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatch):
     rows = sample_of(measure, 4, 500)
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method, "recall": 0.8}
@@ -229,8 +318,7 @@ def test_two_collections_of_different_types(measure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["auto", "lsh", "exact", "brute"])
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize(("measure", "method"), [*WAYS, *product(THRESHOLDS, ("auto", "exact"))])
 def test_empty_collections(measure, method):
     rows = sample_of(measure, 1, 10)
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method, "audit": 5}
@@ -248,14 +336,13 @@ def test_empty_collections(measure, method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"method": "exact"}, {"method": "lsh", "recall": 0.9}], ids=str)
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize(("measure", "method"), WAYS)
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
-def test_clusters_and_dedup(measure, options, seed):
+def test_clusters_and_dedup(measure, method, seed):
     """Clusters are components; a removed row is near a kept one, and no two kept rows are found."""
     rows = sample_of(measure, seed, 80)
-    common = {"measure": measure, "threshold": THRESHOLDS[measure], "run": SINGLE, **options}
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method, "recall": 0.9, "run": SINGLE}
     pairs = la.find_pairs(rows, **common)
     groups = la.find_clusters(rows, **common)
     assert groups.label.tolist() == ref.components(80, found(pairs)) == pairs.clusters().label.tolist()
@@ -358,8 +445,7 @@ def test_zero_vectors_have_no_direction(measure, spread):
 # --- too many pairs ---
 
 
-@pytest.mark.parametrize("method", ["brute", "lsh"])
-@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize(("measure", "method"), WAYS)
 def test_more_pairs_than_may_be_listed(measure, method):
     rows = sample_of(measure, 3, 120)
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method}

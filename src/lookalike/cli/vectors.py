@@ -31,14 +31,14 @@ class NearnessOptions:
         option(
             "--measure",
             "-m",
-            help="Measure: angle, cosine_similarity, euclidean, or hamming (of bit codes).",
+            help="Measure: angle, cosine_similarity, euclidean, inner_product, or hamming (of bit codes).",
             offer=opt.measures_of("vectors"),
         ),
     ] = "angle"
     threshold: Annotated[
         str | None,
         opt.threshold_option(
-            "Maximum distance (angles in degrees), or minimum cosine_similarity; required without --top."
+            "Maximum distance (angles in degrees), or minimum cosine or inner product; required without --top."
         ),
     ] = None
     recall: opt.Recall = 0.99
@@ -87,6 +87,7 @@ class VectorSearchOptions:
     "lookalike vectors embeddings.parquet --measure cosine_similarity -t 0.9 --audit 1000 -o pairs.csv",
     "lookalike vectors embeddings.npy -k 10 -o neighbours.parquet",
     "lookalike vectors queries.npy --against base.npy -k 10 --measure euclidean",
+    "lookalike vectors users.npy --against items.npy -k 10 --measure inner_product",
     "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
     "lookalike vectors embeddings.npy --measure cosine_similarity -t 0.9 --device cuda --result removed -o removed.csv",
     "lookalike vectors photos/ --measure hamming -t 6",
@@ -172,10 +173,11 @@ def read_vectors(
     if text is not None:
         raise UsageError("--text names a column of texts to embed; it needs --embed.")
     from lookalike.io.vectors import VectorSource
-    from lookalike.measures.table import OF_VECTORS, OLD_NAMES
+    from lookalike.measures import MEASURES
+    from lookalike.measures.table import OF_VECTORS, OLD_NAMES, full_name
 
-    measure = choice("measure", OLD_NAMES.get(measure, measure), OF_VECTORS)
-    bits, directions = measure == "hamming", measure in ("angle", "cosine_similarity")
+    measure = choice("measure", full_name(OLD_NAMES.get(measure, measure)), OF_VECTORS)
+    bits, directions = measure == "hamming", MEASURES[measure].of_directions
     source = VectorSource(inputs, bits=bits, directions=directions, **vars(reading))
     for note in bad_files_note(source.bad_files):
         run.say(note)

@@ -29,7 +29,7 @@ from lookalike.index.store import Store, building, check_new
 from lookalike.index.tables import FORMAT
 from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES
-from lookalike.measures.table import BANDED, OF_VECTORS, SHORT, vector_measure
+from lookalike.measures.table import BANDED, SHORT, TABLED, vector_measure
 from lookalike.search.inputs import no_threshold
 from lookalike.search.plan import MOST_HASHES, make_plan
 from lookalike.search.vector_plan import parse_distance
@@ -243,7 +243,7 @@ def banded_name(measure: str) -> str:
     """Return the full name of a measure that an index can have."""
     if measure in BANDED:
         return measure
-    usual = choice("measure", vector_measure(measure), (*(MEASURES[name].usual for name in BANDED), *OF_VECTORS))
+    usual = choice("measure", vector_measure(measure), (*(MEASURES[name].usual for name in BANDED), *TABLED))
     return SHORT.get(usual, usual)
 
 
@@ -255,7 +255,7 @@ def check_findable(measure: str, threshold: float | str | Fraction, recall: floa
             "recall must be below 1 for an index, except with measure 'hamming'; got 1. "
             f"To find every pair of a collection, use {remedy('find_pairs', '`lookalike pairs`')}."
         )
-    if measure in OF_VECTORS:
+    if measure in TABLED:
         parse_distance(measure, threshold, LONGEST_CODE)
     elif make_plan(measure=measure, threshold=threshold, recall=recall).bands is None:
         raise UsageError(

@@ -9,7 +9,7 @@ from lookalike.index.codings import VectorCoding, coding_of
 from lookalike.index.store import Store
 from lookalike.index.tables import FORMAT
 from lookalike.items.shingles import Shingles
-from lookalike.measures.table import BANDED, OF_VECTORS
+from lookalike.measures.table import BANDED, TABLED
 
 LONGEST_CODE = 1 << 31
 MOST_FUNCTIONS = 1 << 24
@@ -39,7 +39,7 @@ def read_settings(store: Store) -> dict[str, Any]:
 def check_settings(settings: dict[str, Any]) -> None:
     """Raise some error for settings that `Index.create` and `Index.add` cannot have written."""
     wanted, coding = settings["wanted"], settings["coding"]
-    choice("measure", wanted["measure"], (*BANDED, *OF_VECTORS))
+    choice("measure", wanted["measure"], (*BANDED, *TABLED))
     Fraction(wanted["threshold"])
     fraction("recall", wanted["recall"])
     whole("seed", wanted["seed"], least=0, most=LARGEST_SEED)

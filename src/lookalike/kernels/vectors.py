@@ -86,7 +86,8 @@ def project_sparse(indptr, indices, data, directions):
     return out
 
 
-ANGLE, COSINE, DISTANCE = range(3)  # what to measure: degrees, the cosine of the angle, Euclidean distance
+ANGLE, COSINE, DISTANCE, PRODUCT = range(4)  # degrees, the cosine of the angle, Euclidean distance, inner product
+SMALLER = 2.0**-540  # scales rows whose products would overflow
 
 
 @kernel
@@ -94,12 +95,14 @@ def measure(kind, x, y):
     """Measure two vectors in double precision; nan if one is not finite or has no direction.
 
     Nothing overflows: vectors and differences are scaled by a power of two that makes their
-    greatest component about 1. The angle of unit vectors u and v is 2 atan2(|u - v|, |u + v|),
-    which keeps the digits of small angles; the cosine comes from whichever of u - v, u.v and u + v
-    keeps the most digits, so it is exactly 1 for u = v.
+    greatest component about 1 (see `product` for another way). The angle of unit vectors u and v is
+    2 atan2(|u - v|, |u + v|), which keeps the digits of small angles; the cosine comes from whichever
+    of u - v, u.v and u + v keeps the most digits, so it is exactly 1 for u = v.
     """
     if kind == DISTANCE:
         return distance(x, y)
+    if kind == PRODUCT:
+        return product(x, y)
     a, b = to_size_one(x), to_size_one(y)
     if not (a > 0 and b > 0):
         return np.nan
@@ -135,6 +138,27 @@ def distance(x, y):
         apart = (np.float64(x[i]) - np.float64(y[i])) / scale
         total += apart * apart
     return scale * math.sqrt(total)
+
+
+@kernel
+def product(x, y):
+    """Return the inner product, summed in order; infinite beyond the largest float.
+
+    If a product or a sum overflows, all are added up again on a scale on which none can.
+    """
+    total = scaled_product(x, y, 1.0)
+    if math.isfinite(total):
+        return total
+    return scaled_product(x, y, SMALLER) / SMALLER / SMALLER
+
+
+@kernel
+def scaled_product(x, y, scale):
+    """Return the inner product of vectors multiplied by `scale`, a float64."""
+    total = 0.0
+    for i in range(len(x)):
+        total += (x[i] * scale) * (y[i] * scale)
+    return total
 
 
 @kernel

@@ -16,7 +16,7 @@ from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.items.sets import Sets
 from lookalike.items.vectors import read_only
 from lookalike.kernels.sets import overlaps
-from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows
+from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, PRODUCT, measure_rows
 
 BLOCK = 1 << 20  # numbers to work on at a time
 
@@ -96,6 +96,10 @@ def cosine_similarity(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) 
     return measured(COSINE, vectors, left, right)
 
 
+def inner_product(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return measured(PRODUCT, vectors, left, right)
+
+
 def measured(kind: int, vectors: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Apply `kernels.vectors.measure` to each pair; raise an error if it cannot measure one."""
     matrix = as_matrix(vectors)
@@ -106,7 +110,7 @@ def measured(kind: int, vectors: Any, left: np.ndarray, right: np.ndarray) -> np
     for side in (left[doubtful], right[doubtful]):
         rows = finite(matrix, side)
         zero = ~rows.any(axis=1)
-        if kind != DISTANCE and zero.any():
+        if kind in (ANGLE, COSINE) and zero.any():
             raise DataError(f"a zero vector has no direction; row {side[np.argmax(zero)]} is zero.")
     return out
 

@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.core.errors import UsageError
 from lookalike.kernels.bounds import CONTAINMENT, GRAMS, JACCARD, OVERLAP
 from lookalike.kernels.bounds import COSINE as SET_COSINE
-from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE
+from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, PRODUCT
 from lookalike.measures import rows, two
 
 Overlaps = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # a function of |A & B|, |A| and |B|
@@ -35,6 +35,7 @@ class Measure:
     directed: bool = False  # whether the order of the two items matters
     words: str = ""  # its name in reports
     short: str = ""  # a short name that users can use where it is unambiguous
+    also: tuple[str, ...] = ()  # other names that users can use
     unit: str = ""  # the unit of its values
     asks: str = ""  # what the threshold means, if there is no default
     default: float | None = None  # the default threshold
@@ -58,6 +59,16 @@ class Measure:
     def is_similarity(self) -> bool:
         """Return whether larger values mean more similar."""
         return self.kind == "similarity"
+
+    @property
+    def unlimited(self) -> bool:
+        """Return whether it is a similarity without an upper limit: even identical items can be below a threshold."""
+        return self.is_similarity and math.isinf(self.high)
+
+    @property
+    def of_directions(self) -> bool:
+        """Return whether it compares the directions of vectors, so that a zero vector cannot be compared."""
+        return self.kernel in (ANGLE, COSINE)
 
     def batch(self, items: Any, left: np.ndarray, right: np.ndarray, **options: Any) -> np.ndarray:
         """Measure pairs of rows like `rows`, with the same `options`; positions are not checked."""
@@ -91,9 +102,9 @@ class Measure:
     def distance(self, x: Any, y: Any, **options: Any) -> float:
         """Return the distance of x and y, 1 - s for a similarity s; `options` as for `rows`.
 
-        `overlap`, a similarity without an upper limit, has no distance: that is an error.
+        A similarity without an upper limit, such as `overlap`, has no distance: that is an error.
         """
-        if self.is_similarity and math.isinf(self.high):
+        if self.unlimited:
             raise UsageError(f"{self.name} is a similarity without an upper limit, so it has no distance.")
         value = self.of(x, y, **options)
         return 1 - value if self.is_similarity else value
@@ -160,6 +171,10 @@ MEASURES: Mapping[str, Measure] = {
             asks="the minimum cosine", function="hyperplane", kernel=COSINE,
         ),
         Measure(
+            two.inner_product, "vectors", "similarity", low=-math.inf, metric=False, words="inner product",
+            also=("dot", "dot_product", "ip", "inner"), asks="the minimum inner product", kernel=PRODUCT,
+        ),
+        Measure(
             two.hamming, "vectors", "distance", counts=True, words="number of bits that differ", unit="bits",
             asks="the maximum number of differing bits", function="bit",
         ),
@@ -175,7 +190,8 @@ MEASURES: Mapping[str, Measure] = {
 }  # fmt: skip
 
 OF_SETS = tuple(name for name, row in MEASURES.items() if row.join is not None)  # to search sets and texts by
-OF_VECTORS = ("angle", "cosine_similarity", "euclidean", "hamming")  # to search vectors and bit codes by
+OF_VECTORS = ("angle", "cosine_similarity", "euclidean", "inner_product", "hamming")  # to search vectors and codes by
+TABLED = tuple(name for name in OF_VECTORS if MEASURES[name].function)  # those that an index can have
 OLD_NAMES = {"cosine": "angle"}  # names of vector measures in files of earlier versions
 BANDED = tuple(name for name in OF_SETS if MEASURES[name].function)  # the measures of sets with a family
 HASHED = (*BANDED, "containment")  # those that can be searched with a recall below 1
@@ -189,6 +205,15 @@ def usual_names(*domains: str) -> tuple[str, ...]:
     (('jaccard', 'bag', 'containment', 'cosine', 'overlap'), ('edit', 'levenshtein'), ('angle', 'cosine_similarity'))
     """
     return tuple(MEASURES[name].usual for name in (*OF_SETS, *OF_VECTORS) if MEASURES[name].domain in domains)
+
+
+def full_name(name: str) -> str:
+    """Return the name in the table of a measure that users can call otherwise.
+
+    >>> full_name("dot"), full_name("angle")
+    ('inner_product', 'angle')
+    """
+    return next((row.name for row in MEASURES.values() if name in row.also), name)
 
 
 def vector_measure(name: str) -> str:

@@ -149,6 +149,17 @@ def cosine_similarity(x: Sequence[float], y: Sequence[float]) -> float:
     return _of_two(rows.cosine_similarity, x, y)
 
 
+def inner_product(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the inner product x.y, the sum of the products of the components of vectors x and y.
+
+    It has no limits, and the vector most similar to x need not be x: a longer one can be.
+
+    >>> inner_product([1, 2], [1, 2]), inner_product([1, 2], [3, 6]), inner_product([1, 2], [-3, 0])
+    (5.0, 15.0, -3.0)
+    """
+    return _of_two(rows.inner_product, x, y)
+
+
 def hamming(x: Sequence[Any], y: Sequence[Any]) -> int:
     """Return the number of positions in which x and y, vectors or strings of one length, differ.
 

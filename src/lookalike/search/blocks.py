@@ -37,9 +37,9 @@ class Blocks(NamedTuple):
 
 
 def make_blocks(indptr: np.ndarray, items: np.ndarray, sides: Sides) -> Blocks:
-    """Return blocks of the buckets items[indptr[b]:indptr[b + 1]], in which items ascend.
+    """Return blocks of the buckets items[indptr[b]:indptr[b + 1]].
 
-    With two collections, only pairs across them are in the blocks.
+    With two collections, only pairs across them are in the blocks, and those of the first come first in a bucket.
     """
     starts, stops = indptr[:-1], indptr[1:]
     if not sides.two:

@@ -12,6 +12,7 @@ from lookalike.core.shards import Shards
 from lookalike.devices.base import Device
 from lookalike.devices.opening import NAMES as DEVICES
 from lookalike.items.shingles import Shingles
+from lookalike.measures.table import full_name
 
 MAX_PAIRS = 100_000_000
 
@@ -73,6 +74,7 @@ class Settings:
             given["drop_common"] = share("drop_common", given["drop_common"])
         if not isinstance(given.get("device", "auto"), Device):
             choice("device", given.get("device", "auto"), DEVICES)
+        given["measure"] = full_name(given["measure"])
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
 

@@ -27,6 +27,8 @@ SMALLEST = 1e-307  # the reciprocal of a smaller number may not be finite
 FAR_OUT = 1e15  # in units of a typical row: beyond it, squares overflow single precision
 MIDDLING = 255  # rows whose median is the centre
 HASHED = 1 << 20  # bytes hashed per task
+LARGEST, LEAST = float(np.finfo(float).max), 5e-324  # the largest and the least positive number
+BEYOND = 2.0  # bounds that all dot products of scaled rows meet, or none
 ALWAYS = 4.0  # dot products of unit vectors differ by less, so no bound excludes such a row
 
 
@@ -56,11 +58,15 @@ class Space(ABC):
 
     @abstractmethod
     def contents(self) -> np.ndarray:
-        """Return two hashes per item, equal exactly for identical items."""
+        """Return two hashes per item, equal exactly for identical items, unless these can be beyond a threshold."""
+
+    def ordered(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows in the order in which blocks of them are best compared."""
+        return rows
 
     @abstractmethod
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return about how far apart all left and right items are, in the family's measure."""
+        """Return about how far apart all left and right items are, in the family's measure, if there is one."""
 
     @abstractmethod
     def family(self, hashes: int, seed: int, width: float) -> Functions:
@@ -93,11 +99,14 @@ class Space(ABC):
 
 
 class VectorSpace(Space):
-    """Vectors compared by angle, cosine or Euclidean distance.
+    """Vectors compared by angle, cosine, Euclidean distance or inner product.
 
     Rows are compared by dot products: for angles, of rows scaled to length 1; for distances, of
     rows relative to a centre, less half their squares: (x - y)**2 / 2 = x**2 / 2 + y**2 / 2 - x.y.
     With n dimensions, a dot product is off by at most n roundings of |x||y|; bounds allow for more.
+    For inner products, all rows are scaled by one number, so that none is longer than 1, and x.y can
+    be off by less than slack |x||y| <= slack (|x|**2 + |y|**2) / 2: halves are minus slack |x|**2 / 2.
+    By Cauchy and Schwarz, rows with |x||y| below the bound are not near, so blocks of them are skipped.
     Rows are prepared in the threads of the run, by default in one.
     """
 
@@ -114,10 +123,13 @@ class VectorSpace(Space):
             self.values = read_only(values)
         self.slack = (terms + 16) * (2.0**-50 if vectors.sparse else 2.0**-22)
         self.centre = np.zeros(self.dimensions)
+        self.lengths: np.ndarray | None = None  # of scaled rows, if blocks are skipped by them
         if measure == "euclidean":
             self._measure_from_centre()
-        else:
+        elif MEASURES[measure].of_directions:
             self._scale_to_one()
+        else:
+            self._scale_alike(max(1, terms))
         self.bounds = self.bound(threshold)
 
     def __len__(self) -> int:
@@ -141,11 +153,15 @@ class VectorSpace(Space):
         step = max(1, BLOCK // max(1, self.dimensions if not self.vectors.sparse else 256))
         return slices(len(self), step)
 
+    def _squares(self) -> np.ndarray:
+        """Return the squared lengths of dense rows of single precision."""
+        known = self.vectors.squares
+        return squares_of(self.values, self.run) if known is None else known
+
     def _scale_to_one(self) -> None:
         """Scale rows to length 1; a row too short for that always passes."""
         if not self.vectors.sparse and self.values.dtype == np.float32:  # no square is too large or too small
-            known = self.vectors.squares
-            squares = squares_of(self.values, self.run) if known is None else known
+            squares = self._squares()
             usual = squares > 0
             self.scales = np.where(usual, 1 / np.sqrt(np.where(usual, squares, 1)), 0)
             self.halves = np.where(usual, 0, -ALWAYS).astype(np.float32)
@@ -163,6 +179,28 @@ class VectorSpace(Space):
 
         self.run.each(work, self._parts())
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
+
+    def _scale_alike(self, terms: int) -> None:
+        """Scale all rows by one number, so that none is longer than 1."""
+        most, lengths = np.empty(len(self)), np.empty(len(self))
+
+        def find_most(part: slice) -> None:
+            most[part] = np.abs(self._rows(part)).max(axis=1, initial=0)
+
+        def find_lengths(part: slice) -> None:
+            rows = self._rows(part) * self.scale
+            lengths[part] = np.sqrt((rows * rows).sum(axis=1))
+
+        if not self.vectors.sparse and self.values.dtype == np.float32:  # no square is too large or too small
+            lengths = np.sqrt(self._squares())
+            self.scale = 1 / max(SMALLEST, float(lengths.max(initial=0)))
+            lengths *= self.scale
+        else:
+            self.run.each(find_most, self._parts())
+            self.scale = 1 / max(SMALLEST, float(most.max(initial=0))) / math.sqrt(terms)
+            self.run.each(find_lengths, self._parts())
+        self.scales, self.lengths = np.full(len(self), self.scale), lengths
+        self.halves = (-self.slack / 2 * lengths**2).astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
         """Choose a centre, and a typical row as the unit; a row very far out always passes."""
@@ -197,12 +235,20 @@ class VectorSpace(Space):
                 reach = given * self.scale
                 bounds = -(reach**2) / 2 * (1 + self.slack) - 1e-37
             bounds[reach > FAR_OUT] = -np.inf  # reaches the rows that always pass, so everything passes
+        elif self.lengths is not None:
+            least = np.minimum(given, LARGEST)  # what is infinite when measured is at least about that
+            with np.errstate(over="ignore"):  # products that are rounded to 0 when measured count as well
+                least = least - self.slack * np.abs(least) - (self.dimensions + 16) * LEAST
+                bounds = np.clip(least * self.scale * self.scale, -BEYOND, BEYOND) - 1e-37
         else:
             bounds = (np.cos(np.radians(given)) if self.measure == "angle" else given) - self.slack
         return bounds.astype(self.halves.dtype)
 
     def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
-        common = (self.scales, self.halves, order, rectangles, self.bounds if bounds is None else bounds)
+        bounds = self.bounds if bounds is None else bounds
+        if self.lengths is not None:
+            rectangles = rectangles[[self._within_reach(order, ends, bounds) for ends in rectangles.tolist()]]
+        common = (self.scales, self.halves, order, rectangles, bounds)
         found: np.ndarray
         if self.vectors.sparse:
             values = self.vectors.values
@@ -210,6 +256,16 @@ class VectorSpace(Space):
         else:
             found = near_vectors(self.values, self.centre, *common)
         return found
+
+    def _within_reach(self, order: np.ndarray, ends: list[int], bounds: np.ndarray) -> bool:
+        """Return whether rows of a block are so long that they may be near one of another block."""
+        assert self.lengths is not None
+        rows, others = order[ends[0] : ends[1]], order[ends[2] : ends[3]]
+        return bool((self.lengths[rows] * self.lengths[others].max(initial=0) >= bounds[rows]).any())
+
+    def ordered(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows by length, the longest first, if blocks are skipped by it."""
+        return rows if self.lengths is None else rows[np.argsort(-self.lengths[rows], kind="stable")]
 
     def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         kind = MEASURES[self.measure].kernel
@@ -224,6 +280,9 @@ class VectorSpace(Space):
     def contents(self) -> np.ndarray:
         values = self.vectors.values
         hashes: np.ndarray
+        if MEASURES[self.measure].unlimited:
+            hashes = mix.py_func(np.arange(len(self), dtype=np.uint64))
+            return np.stack((hashes, hashes), axis=1)
         if self.vectors.sparse:
             numbers = values.data.astype(np.float64).view(np.uint64)
             with np.errstate(over="ignore"):
@@ -252,6 +311,8 @@ class VectorSpace(Space):
             distances: np.ndarray = np.sqrt(np.maximum(products, 0, out=products), out=products)
             distances /= self.scale
             return distances
+        if self.lengths is not None:
+            return -products
         np.clip(products, -1, 1, out=products)
         angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
         return angles

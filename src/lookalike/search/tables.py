@@ -190,7 +190,8 @@ def near_numbers(
     with run.stage("compare", tables.number if tables else 1) as tick:
         every: Iterator[tuple[int, list[Task]]]
         if tables is None:
-            every = iter([tasks_of(make_blocks(np.array([0, len(rows)]), rows, sides), space.area)])
+            ordered = np.concatenate([space.ordered(part) for part in (sides.apart(rows) if sides.two else [rows])])
+            every = iter([tasks_of(make_blocks(np.array([0, len(rows)]), ordered, sides), space.area)])
         else:
             every = (table_tasks(keys, rows, sides, tables, space.area, run) for keys in tables.keys)
         for pairs, tasks in every:
@@ -351,7 +352,7 @@ def near_blocks(
         for _, numbers in joiner.near(some, rows, bounds[some], same=False):
             yield slice(0, len(some)), np.sort(numbers)
         return
-    order = np.concatenate((some, rows))
+    order = np.concatenate((some, space.ordered(rows)))
 
     def work(block: tuple[slice, slice]) -> tuple[slice, np.ndarray]:
         one, other = block

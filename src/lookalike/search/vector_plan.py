@@ -138,12 +138,19 @@ def make_vector_plan(
     choice("measure", measure, OF_VECTORS)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
+    row = MEASURES[measure]
+    if not row.function and (method == "lsh" or probes):
+        raise UsageError(
+            f"{argument('method', method) if method == 'lsh' else parameter('probes')} is not for {measure}: items can "
+            "be more similar to others than to themselves, so no hash function makes similar ones collide. "
+            f"Use {argument('method', 'exact')}."
+        )
     if method == "lsh" and recall == 1:
         raise UsageError(
             f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
         )
     exact = parse_distance(measure, threshold, length)
-    wanted = recall if method in ("auto", "lsh") else 1.0
+    wanted = recall if method in ("auto", "lsh") and row.function else 1.0
     if probes:
         if measure == "hamming":
             raise UsageError(f"bit codes do not support {parameter('probes')}.")
@@ -174,7 +181,7 @@ def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
 def farthest(measure: str) -> float:
     """Return a threshold that bounds nothing, or one that is valid for codes of any length."""
     row = MEASURES[measure]
-    return row.low if row.is_similarity or row.counts else min(row.high, 1e300)
+    return max(row.low, -1e300) if row.is_similarity or row.counts else min(row.high, 1e300)
 
 
 @dataclass(frozen=True)
@@ -245,7 +252,8 @@ def fit_vectors(
             raise UsageError(
                 f"{_too_loose(plan)} Use {argument('method', 'brute')}, a lower recall or a stricter threshold."
             )
-        best, reason = brute, f"{effort.choice(BRUTE, all_pairs)}; no tables reach the recall"
+        why = "no tables reach the recall" if plan.row.function else f"{plan.measure} has no tables"
+        best, reason = brute, f"{effort.choice(BRUTE, all_pairs)}; {why}"
     else:
         cost, best = min(tables, key=cheap)
         best = replace(best, cost=cost)

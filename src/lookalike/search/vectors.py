@@ -17,6 +17,7 @@ from lookalike.items.bits import Bits
 from lookalike.items.sides import Sides
 from lookalike.items.vectors import NO_DIRECTION, Vectors, zero_rows
 from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_VECTORS, vector_measure
 from lookalike.results import Explanation
 from lookalike.results.explanations import ComparedComponents, SharedElements
@@ -239,7 +240,9 @@ class VectorSearch(Search):
         return Found(*found, self._with_itself(rows), len(left) * len(right))
 
     def _with_itself(self, rows: np.ndarray) -> np.ndarray:
-        """Return the measure of each row with itself: 1 if it is a similarity, else 0."""
+        """Return the measure of each row with itself: 1 if it is a similarity with a limit, 0 if it is a distance."""
+        if self.plan.row.unlimited:
+            return self.space.measured(rows, rows)
         return np.full(len(rows), 1 if self.space.alike else 0, self.space.measured(rows[:0], rows[:0]).dtype)
 
     def labels(self, groups: Groups) -> Labels:
@@ -320,9 +323,10 @@ def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vecto
     """Return the side if it suits the measure; rows without an angle are an error or left out."""
     if isinstance(side, Bits) != (measure == "hamming"):
         got = "bits" if isinstance(side, Bits) else "vectors"
-        of = "hamming" if got == "bits" else "angle, cosine_similarity or euclidean"
+        *names, last = ["hamming"] if got == "bits" else [name for name in OF_VECTORS if name != "hamming"]
+        of = f"{', '.join(names)} or {last}" if names else last
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
-    if isinstance(side, Bits) or measure == "euclidean":
+    if isinstance(side, Bits) or not MEASURES[measure].of_directions:
         return side
     zeros = zero_rows(side.values, run) if side.squares is None else np.flatnonzero(side.squares == 0)
     return side.without(zeros, NO_DIRECTION)

@@ -35,6 +35,23 @@ def test_histogram():
     assert far.high == 10
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-150, 1.0, 1e150, 1e180])
+def test_bars_of_similarities_without_limits(size):
+    """They can be tiny, negative, and infinite."""
+    rows = size * np.random.default_rng(0).normal(size=(60, 4))
+    for options in ({"threshold": 0}, {"threshold": -1e308}, {"k": 2}):
+        found = of_pairs(la.find_pairs(rows, measure="dot", **options)).values
+        assert found.word == "inner product"
+        drawn = histogram(found)
+        assert sum(bar.pairs for bar in drawn.bars) == len(found) > 60
+        assert np.isfinite([drawn.low, drawn.high]).all()
+        assert len({one.pair for one in choose(found)}) == min(len(found), NEAR + SPREAD)
+    if size == 1e-150:
+        assert len(drawn.bars) > 5
+    below = of_pairs(la.find_pairs([[1.0, 0], [-2, 0.1], [0.5, -3]], measure="dot", threshold=-5)).values
+    assert (histogram(below).low, round(histogram(below).high, 6)) == (-5, 0.525)
+
+
 @given(st.floats(-100, 100), st.floats(0.01, 100), st.integers(2, 9))
 def test_round_steps(low, size, most):
     steps = round_steps(low, low + size, most)

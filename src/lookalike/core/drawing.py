@@ -27,8 +27,8 @@ def new_axes(axes: Any) -> Any:
 
 def draw_values(axes: Any, values: np.ndarray, kind: str, plan: "Plan | None") -> None:
     """Draw a histogram of the values, the threshold and the probability of being found."""
-    best = 1.0 if kind == "similarity" else 0.0
-    every = np.append(values, best if plan is None else [best, float(plan.threshold)])
+    best = [] if plan is not None and plan.row.unlimited else [1.0 if kind == "similarity" else 0.0]
+    every = np.append(values, best if plan is None else [*best, float(plan.threshold)])
     axes.hist(values, bins=40, range=(every.min(), every.max()), color=BLUE, alpha=0.7)
     axes.set(xlabel=kind, ylabel="pairs")
     if plan is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.report.finding import Finding, Values
+from lookalike.report.finding import FARTHEST, Finding, Values
 
 BARS = 40
 NEAR, SPREAD = 120, 80  # pairs shown: nearest to the threshold, and spread over all other values
@@ -52,9 +52,9 @@ def histogram(found: Values) -> Histogram:
         low, high = math.floor(low) - 0.5, math.ceil(high) + 0.5
         edges = np.arange(low, high + 1)
     else:  # rounded, so that 0.7 is 0.7
-        edges = np.round(np.linspace(low, high, BARS + 1), 11 - math.floor(math.log10(high - low)))
+        edges = np.round(np.linspace(low, high, BARS + 1), min(300, 11 - math.floor(math.log10(high - low))))
         edges[0], edges[-1] = low, high
-    counts, _ = np.histogram(found.values, edges)
+    counts, _ = np.histogram(found.drawn, edges)
     there = counts[counts > 0]
     log = bool(len(there)) and there.max() > STEEP * np.median(there)
     tall = np.log10(1 + counts) if log else counts.astype(float)
@@ -79,13 +79,14 @@ def histogram(found: Values) -> Histogram:
 
 
 def scale_of(found: Values) -> tuple[float, float]:
-    """Return the range of values to show: 0 to 1 for similarities, else past the threshold."""
-    bounds = [] if found.cut is None else [found.cut]
-    every = [float(found.values.min()), float(found.values.max()), *bounds] if len(found) else bounds or [0.0]
-    low, high = min(0.0, *every), max(every)
-    if found.rising and high <= 1:
+    """Return the range of values to show: 0 to 1 for similarities with that limit, else past the threshold."""
+    bounds = [] if found.cut is None else [min(max(found.cut, -FARTHEST), FARTHEST)]
+    every = [float(found.drawn.min()), float(found.drawn.max()), *bounds] if len(found) else bounds or [0.0]
+    low, high = min(0.0, *every), max(0.0, *every)
+    if found.rising and not found.unlimited and high <= 1:
         return low, 1.0
-    return low, (high * 1.25 if not found.rising else high * 1.05) or 1.0
+    high *= 1.05 if found.rising else 1.25
+    return low, high if high > low else 1.0
 
 
 def round_steps(low: float, high: float, most: int) -> list[float]:
@@ -114,7 +115,7 @@ def whole_steps(low: int, high: int, most: int) -> list[int]:
 
 def weakest(found: Values) -> float:
     """Return the value of the least similar pair."""
-    return float(found.values.min() if found.rising else found.values.max())
+    return float(found.drawn.min() if found.rising else found.drawn.max())
 
 
 class Chosen(NamedTuple):
@@ -126,12 +127,12 @@ class Chosen(NamedTuple):
 
 def choose(found: Values) -> list[Chosen]:
     """Choose the pairs nearest to the threshold, then some spread evenly over all other values."""
-    apart = np.abs(found.values - (weakest(found) if found.cut is None else found.cut))
+    apart = np.abs(found.drawn - (weakest(found) if found.cut is None else found.cut))
     shuffled = np.random.default_rng(0).permutation(len(found))  # break ties at random
     order = shuffled[np.argsort(apart[shuffled], kind="stable")]
     near, others = order[:NEAR], order[NEAR:]
     low, high = scale_of(found)
-    bins = np.floor((found.values[others] - low) / (high - low) * BARS)
+    bins = np.floor((found.drawn[others] - low) / (high - low) * BARS)
     turn = np.empty(len(others), np.int64)  # the rank of each within its bin
     sizes = np.unique(bins, return_counts=True)[1]
     turn[np.argsort(bins, kind="stable")] = np.arange(len(others)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

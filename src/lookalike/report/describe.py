@@ -184,7 +184,7 @@ def values_of(
         return replace(found, cut=stats["threshold"], cut_name="threshold")
     if plan is None:
         return found
-    found = replace(found, word=MEASURES[plan.measure].words)
+    found = replace(found, word=plan.row.words, unlimited=plan.row.unlimited)
     if not stats.get("bounded", True):
         return found
     curve = plan.probability if plan.has_curve and not stats.get("nearest") else None

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from lookalike.report.beside import Beside
 
+FARTHEST = 1e300  # value that is drawn
+
 
 @dataclass(frozen=True, eq=False)
 class Values:
@@ -23,6 +25,7 @@ class Values:
     cut: float | None = None  # the threshold
     cut_name: str = "threshold"
     probability: Callable[[np.ndarray], np.ndarray] | None = None  # of finding a pair with each value
+    unlimited: bool = False  # whether a similarity can be above 1
 
     def __len__(self) -> int:
         return len(self.values)
@@ -34,6 +37,12 @@ class Values:
             return np.ones(len(self), bool)
         inside: np.ndarray = self.values >= self.cut if self.rising else self.values <= self.cut
         return inside
+
+    @cached_property
+    def drawn(self) -> np.ndarray:
+        """The values, those near or beyond the largest number brought onto a scale that can be drawn."""
+        whole = self.values.dtype.kind in "iu"
+        return self.values if whole else np.clip(self.values, -FARTHEST, FARTHEST)
 
 
 @dataclass(frozen=True, eq=False)

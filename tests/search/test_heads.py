@@ -91,6 +91,18 @@ def test_few_pairs_pass_besides_the_near_ones():
     assert passed.sum() < 10
 
 
+def test_few_pairs_pass_of_rows_of_uneven_lengths():
+    """A step that suits most rows cuts off the longest, which alone have large inner products."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 64)) * rng.lognormal(0, 0.5, (2000, 1))
+    threshold = float(np.sort((rows @ rows.T)[np.triu_indices(2000, 1)])[-50])
+    space = space_of(rows, "inner_product", threshold)
+    heads = make_heads(space, everything(space), everything(space), space.bounds)
+    products, left, right = compared(space, heads)
+    passed = np.triu(products + left[:, None] + right >= 0, 1)
+    assert 50 <= passed.sum() < 2000
+
+
 def test_a_loose_threshold_needs_all_components():
     rng = np.random.default_rng(0)
     space = space_of(rng.normal(size=(1500, 384)), "cosine_similarity", 0.2)

@@ -44,6 +44,7 @@ FITTED = 2048  # rows to which heads are fitted
 FEW = 16  # rows that are too few to find main directions
 ROUNDED = 1024  # of these, rows that show which step is best
 FAR = 4.0  # times a typical row's length, beyond which rows are left out of a sample
+COARSER = (1, 2, 4, 8, 16)  # times the step that suits most rows: of inner products, the longest rows have the largest
 CLIPS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0)  # standard deviations up to which components are not cut off
 
 # The cost of comparing one pair by heads of a width, in picoseconds on one H200, and of a candidate.
@@ -159,9 +160,13 @@ def make_heads(
     for width in [*(width for width in WIDTHS if width < full), full]:
         if best is not None and pair_cost(width) >= best.cost(candidate):
             break
-        some = fitted(space, fit, width, longest, rng)
-        some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
-        best = some if best is None or some.cost(candidate) < best.cost(candidate) else best
+        usual = fitted(space, fit, width, longest, rng)
+        for times in (1,) if space.lengths is None else COARSER:
+            some = replace(
+                usual, frame=replace(usual.frame, step=times * usual.frame.step), balance=times * usual.balance
+            )
+            some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
+            best = some if best is None or some.cost(candidate) < best.cost(candidate) else best
     assert best is not None
     if block is None or len(fit) < FEW or min(len(left), len(right)) <= 2 * block:
         return best

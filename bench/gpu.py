@@ -30,7 +30,7 @@ from lookalike.core.run import Run
 CHUNK = 1 << 16
 COPIES = 100  # one row in COPIES is a near copy of another
 WIDTHS = {64: (64,), 128: (128,), 256: (256,), 384: (64, 128, 256, 384), 768: (128, 768)}  # of heads, by dimensions
-MEASURES = ("cosine_similarity", "angle", "euclidean", "hamming")
+MEASURES = ("cosine_similarity", "angle", "euclidean", "hamming", "inner_product")
 
 
 def main() -> None:
@@ -111,12 +111,16 @@ def check(options: argparse.Namespace) -> list[Any]:
     table = [["rows", "dimensions", "measure", "threshold", "kind", "pairs", "equal"]]
     for seed in range(options.settings):
         rng = np.random.default_rng(seed)
-        measure = MEASURES[seed % 4]
+        measure = MEASURES[seed % 5]
         rows, dimensions = int(rng.integers(2, 30_000)), int(rng.choice([3, 17, 50, 64, 100, 200, 384, 768, 1000]))
         given, kind = odd_rows(rng, rows, dimensions, measure)
         threshold: Any = {"cosine_similarity": rng.uniform(0.3, 0.99), "angle": rng.uniform(2, 60)}.get(measure)
         if measure == "euclidean":
             threshold = float(rng.uniform(0.05, 0.5)) * float(np.sqrt(dimensions)) * float(np.median(np.abs(given)))
+        if measure == "inner_product":
+            with np.errstate(over="ignore"):
+                squares = np.square(given.astype(np.float64)).sum(axis=1)
+            threshold = float(rng.uniform(0.3, 1.2) * np.quantile(squares, 0.98))
         if measure == "hamming":
             threshold = int(dimensions * rng.uniform(0.02, 0.3))
         common: dict[str, Any] = {"measure": measure, "threshold": threshold}

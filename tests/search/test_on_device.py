@@ -206,15 +206,20 @@ def test_rows_used_longest_ago_make_room():
     assert len(device.held) == 1
 
 
-def test_progress_adds_up():
+def test_progress_adds_up(monkeypatch):
     rows = drawn(3, 500)
     space = VectorSpace(Vectors(rows), "angle", 20.0)
     every = np.arange(500)
+    whole = {pair for _, numbers in Joiner(Plain(64), space, SINGLE).near(every, every, space.bounds, True)
+             for pair in numbers.tolist()}  # fmt: skip
+    monkeypatch.setattr(on_device, "CONVERTED", 10)
     for memory in (1 << 30, 60_000):
         joiner = Joiner(Plain(64, memory=memory), space, SINGLE)
         for same in (True, False):
-            shares = [share for share, _ in joiner.near(every, every, space.bounds, same)]
-            assert sum(shares) == pytest.approx(1)
+            found = list(joiner.near(every, every, space.bounds, same))
+            assert sum(share for share, _ in found) == pytest.approx(1)
+            assert max(len(numbers) for _, numbers in found) == 10 < len(whole)
+            assert {pair for _, numbers in found for pair in numbers.tolist() if pair % 501} >= whole
 
 
 def test_batches_hold_each_pair_of_blocks_once(monkeypatch):

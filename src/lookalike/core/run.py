@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
-from threading import local
+from threading import Lock, local
 from typing import Any, TypeVar
 
 from lookalike.core.errors import whole
@@ -39,6 +39,7 @@ class Run:
         self.seconds: dict[str, float] = {}
         self.counts: dict[str, int] = {}  # of a job whose result cannot hold them, such as a data frame of Spark
         self._pools: list[ThreadPoolExecutor] = []  # at most one; copies of the run share it
+        self._making = Lock()  # of making a pool
 
     @contextmanager
     def stage(self, name: str, total: float | None = None) -> Iterator[Tick]:
@@ -114,8 +115,10 @@ class Run:
             pass
 
     def _pool(self) -> ThreadPoolExecutor:
-        if not self._pools:
-            self._pools.append(ThreadPoolExecutor(self.threads, initializer=setattr, initargs=(_thread, "works", True)))
+        with self._making:
+            if not self._pools:
+                pool = ThreadPoolExecutor(self.threads, initializer=setattr, initargs=(_thread, "works", True))
+                self._pools.append(pool)
         return self._pools[0]
 
 

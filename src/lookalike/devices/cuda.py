@@ -59,8 +59,10 @@ def explaining(card: Any) -> Iterator[None]:
     except LookalikeError:
         raise
     except torch.OutOfMemoryError as error:
-        free, total = (size / 1e9 for size in torch.cuda.mem_get_info(card))
-        torch.cuda.empty_cache()
+        free, total = 0.0, torch.cuda.get_device_properties(card).total_memory / 1e9
+        with suppress(Exception):  # a card so full that not even this works
+            free, total = (size / 1e9 for size in torch.cuda.mem_get_info(card))
+            torch.cuda.empty_cache()
         raise DeviceError(
             f"the card is out of memory: {free:.1f} of {total:.1f} GB are free, too little for these rows. "
             f"Free some, or {remedy}."
@@ -179,9 +181,11 @@ class Cuda(Device):
         return torch.from_numpy(np.ascontiguousarray(array, dtype)).to(self.card)
 
     def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
-        with explaining(self.card):
+        with explaining(self.card), torch.cuda.stream(self.loading):  # others may be compared meanwhile
             kept = None if limits is None else self._put(limits, np.float64)
-            return Side(loaded, self._put(padded(allowances, len(loaded.heads)), np.int32), kept)
+            made = Side(loaded, self._put(padded(allowances, len(loaded.heads)), np.int32), kept)
+            self.loading.synchronize()
+            return made
 
     def candidates(self, left: Side, right: Side, frame: Frame, tasks: np.ndarray, same: bool) -> np.ndarray | None:
         with explaining(self.card):

@@ -22,6 +22,7 @@ from lookalike.search.spaces import BitSpace, Space, VectorSpace
 
 BATCH = 1 << 16  # pairs of blocks compared at a time
 PIECE = 1 << 16  # candidates that a thread verifies at a time
+CONVERTED = 1 << 22  # candidates that are made numbers of pairs at a time
 ROW = 64  # bytes of a row on a device besides its head and values
 ORDERED = 64  # more bytes while heads are put into another order, besides their copies
 PARTS = 3  # parts of rows on the device at a time: two that are compared, and the next
@@ -98,9 +99,11 @@ class Joiner:
             share = len(one) * len(other) / (len(left) * len(right)) * (1 + (same and a != b))
             ours, theirs = next(every)
             for part, found in self._batches(fit.heads, ours, theirs, same and a == b):
-                rows, columns = one[found[:, 0]], other[found[:, 1]]
-                low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-                yield Compared(part * share, low * len(self.space) + high)
+                some = slices(max(1, len(found)), CONVERTED)
+                for where in some:
+                    rows, columns = one[found[where, 0]], other[found[where, 1]]
+                    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+                    yield Compared(part * share / len(some), low * len(self.space) + high)
             del ours, theirs  # so that the device can free them before the next are loaded
 
     def fitting(self, left: np.ndarray, right: np.ndarray, bounds: np.ndarray, same: bool) -> Fit:

@@ -18,8 +18,9 @@ demo: .venv/installed ## find the similar documents in examples/documents
 check: .venv/installed-dev lint ## run the linters and the quick tests
 	$(BIN)/pytest -n 2 --dist worksteal $(QUICK)
 
+# Three processes keep two cores busy: that with the tests on Spark waits for Java most of the time.
 test: .venv/installed-dev lint browser java ## run the linters and all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 lint: .venv/installed-dev ## run the linters: style, types and import order
 	$(BIN)/ruff check

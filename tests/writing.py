@@ -4,7 +4,6 @@ import multiprocessing
 import os
 from multiprocessing.connection import Connection
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from lookalike.index import Index
@@ -22,7 +21,7 @@ def write(place: str, first: int, texts: list[str], said: Connection) -> None:
 def start_writer(place: Path, first: int, texts: list[str]) -> tuple[multiprocessing.process.BaseProcess, Connection]:
     """Start a writer; return it and the connection on which it reports."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload([__name__, "tests.warm"])
     heard, said = context.Pipe(duplex=False)
     writer = context.Process(target=write, args=(str(place), first, texts, said), daemon=True)
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -30,8 +29,3 @@ def start_writer(place: Path, first: int, texts: list[str]) -> tuple[multiproces
         writer.start()
     said.close()
     return writer, heard
-
-
-if __name__ != "__main__":  # loads what a first item needs
-    with TemporaryDirectory() as folder:
-        Index.build(Path(folder) / "warm.index", ["some text to begin with"] * 2, threshold=0.8).close()

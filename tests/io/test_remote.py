@@ -3,7 +3,9 @@
 import json
 import sqlite3
 import sys
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from threading import Thread
 
 import duckdb
 import numpy as np
@@ -15,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.core.errors import BadFile, DataError, UsageError
+from lookalike.core.errors import BadFile, DataError, LookalikeError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.stamps import stamps
 from lookalike.io import asking, ranges, remote
@@ -28,6 +30,7 @@ from lookalike.io.remote import RemotePath, files_in, is_remote, must_be_local, 
 from lookalike.io.sets import SetSource
 from lookalike.io.vectors import VectorSource
 from lookalike.io.write import write_tables
+from tests.commands import GUARD
 from tests.failing import fails
 from tests.stores import Store, stores
 
@@ -319,6 +322,38 @@ def test_a_store_that_does_not_recover(store):
     fails(Unreachable, f"s3://bucket/a.jsonl: cannot be reached: {why}.", place.fetch, 0, 5)
     with pytest.raises(Unreachable, match=r"a\.jsonl: cannot be reached: .* 6 tries failed\.$"):
         Ranges().read(place, 0, 5)
+
+
+class AtOnce(Executor):
+    """Has done everything as soon as it is asked to."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except LookalikeError as error:
+            future.set_exception(error)
+        return future
+
+
+def test_what_fails_at_once_can_be_asked_for_again(store):
+    """The request can have failed before the thread that made it goes on."""
+    store.save("bucket/a", bytes(range(9)))
+    one, place = Ranges(), place_of("s3://bucket/a")
+    place.stat()
+    one._pool = AtOnce()
+    store.faults = [ConnectionError("gone")] * 6
+    found = []
+
+    def read():
+        with pytest.raises(Unreachable, match="6 tries failed"):
+            one.read(place, 2, 5)
+        found.append(one.read(place, 2, 5))
+
+    thread = Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(GUARD)
+    assert found == [bytes([2, 3, 4])]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Check groups of identical texts."""
 
-from itertools import product
-
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -9,24 +7,20 @@ from hypothesis import strategies as st
 
 from lookalike.items.sets import text_bounds
 from lookalike.kernels.text import hash_contents
-from lookalike.search.identical import Contents, first_of, group_by_positions, group_identical
+from lookalike.search.identical import Contents, first_of, group_identical
 
 
-@given(st.lists(st.text("ab\u00e9", max_size=5), max_size=12), st.integers(1, 4), st.integers(0, 9))
-def test_identical_texts_by_a_few_positions(texts, positions, seed):
-    """The groups are the same as by a hash of the whole text."""
-    array = pa.array(texts, pa.large_string())
-    few = group_by_positions(array, positions, seed)
-    whole = group_identical(hash_contents(*text_bounds(array)), np.arange(len(texts)))
-    assert few.first.tolist() == whole.first.tolist()
-    assert few.heads.tolist() == whole.heads.tolist()
-
-
-def test_all_short_texts_in_all_orders():
-    texts = ["".join(letters) for n in range(4) for letters in product("ab", repeat=n)] * 2
-    groups = group_by_positions(pa.array(texts, pa.large_string()))
-    assert groups.identical == len(texts) // 2
-    assert groups.first.tolist() == [texts.index(text) for text in texts]
+@given(st.lists(st.text("ab\u00e9", max_size=5), max_size=12), st.randoms(use_true_random=False))
+def test_identical_texts(texts, random):
+    """The first of a group in the given order stands for it."""
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    contents = hash_contents(*text_bounds(pa.array(texts, pa.large_string())))
+    groups = group_identical(contents, np.array(order, np.int64))
+    expected = [next(at for at in order if texts[at] == text) for text in texts]
+    assert groups.first.tolist() == expected
+    assert groups.heads.tolist() == sorted({*expected})
+    assert groups.identical == len(texts) - len({*texts})
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=30))

@@ -50,7 +50,6 @@ def main() -> None:
     session = builder.getOrCreate()
     session.sparkContext.setCheckpointDir(f"{folder}/checkpoints")
     frame = session.createDataFrame(documents()).repartition(3).select("id", "text", "rank")
-    answer("pairs", la.spark.find_pairs(frame, **OPTIONS))
     answer("clusters", la.spark.find_clusters(frame, **OPTIONS))
     answer("dedup", la.spark.dedup(frame, keep="rank:min,longest", **OPTIONS).dropped)
     left, right = (session.createDataFrame(part) for part in halves())

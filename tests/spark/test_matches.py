@@ -22,8 +22,7 @@ def pairs_of(table):
     return {(a, b): value for a, b, value in zip(*table.to_pydict().values(), strict=True)}
 
 
-@pytest.mark.parametrize("limit", [groups.LIMIT, 4000])
-@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize(("limit", "names"), [(groups.LIMIT, False), (4000, True)])
 def test_the_same_matches_as_on_one_machine(there, monkeypatch, limit, names):
     """Identical documents within a side stay apart, and so do groups that are cut."""
     monkeypatch.setattr(groups, "LIMIT", limit)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,12 +84,10 @@ def _only_path(part: Part) -> Path:
 
 def _alone(source: Source, part: Part) -> Source:
     """Return a source of one of the parts, all of whose rows can be bad."""
-    other = copy(source)
-    other.parts = [part]
+    other = source.with_parts([part])
     if part.partition:  # columns that the names of folders give, here as there
         names = source.column_names() if source.columns is None else source.columns
         other.columns = [name for name in names if name not in dict(part.partition)]
-    other._end = lambda: None  # type: ignore[method-assign]
     return other
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,8 @@ class Source(ItemSource):
         self._all: int | None = None  # how many documents there are, if a sample has all of them
         self._chosen: dict[int, tuple[str, str | None]] = {}  # the text and id columns of each part
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
+        self._written: dict[bool, pa.Schema] = {}  # by whether it is for a text format
+        self._larger: Source | None = None  # the source that this one is a piece of
         super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
@@ -184,17 +186,14 @@ class Source(ItemSource):
         """
         found: list[Source] = []
         held = size
-        written = cache(self.written_schema)
         for part in self.parts:
             cut = FORMATS[part.format].pieces
             with reading(part):
                 some = list(cut(part, size)) if cut is not None and part.paths else []
             for one in some or [part]:
                 if held >= size or len(some) > 1 or found[-1].numbers(found[-1].parts[0]) != self.numbers(part):
-                    found.append(copy(self))
-                    found[-1].parts, held = [], 0
-                    found[-1]._end = lambda: None  # type: ignore[method-assign]
-                    found[-1].written_schema = written  # type: ignore[method-assign]
+                    found.append(self.with_parts([]))
+                    found[-1]._larger, held = self, 0
                 found[-1].parts.append(one)
                 held += size if len(some) > 1 else part.stored_size()
         return found
@@ -206,7 +205,13 @@ class Source(ItemSource):
     def with_columns(self, columns: Sequence[str]) -> "Source":
         """Return the same source with other columns in its tables."""
         other = copy(self)
-        other.columns, other._whole = list(columns), {}
+        other.columns, other._whole, other._written, other._larger = list(columns), {}, {}, None
+        return other
+
+    def with_parts(self, parts: list[Part]) -> "Source":
+        """Return a source of some of the parts, all of whose rows can be bad."""
+        other = copy(self)
+        other.parts, other.is_whole, other._written, other._larger = parts, False, {}, None
         return other
 
     def is_bare(self) -> bool:
@@ -449,8 +454,16 @@ class Source(ItemSource):
     def written_schema(self, strings: bool) -> pa.Schema:
         """Return the columns of all parts, after raising an error if a value does not fit them.
 
-        For a text format, with `strings`, a column can have another type in each part.
+        For a text format, with `strings`, a column can have another type in each part. A piece has the
+        columns of the source that it is a piece of.
         """
+        source = self._larger or self
+        if strings not in source._written:
+            source._written[strings] = source._find_written(strings)
+        return source._written[strings]
+
+    def _find_written(self, strings: bool) -> pa.Schema:
+        """Return the columns to write, as far as the parts of this source show."""
         parts = []
         for part in self.parts:
             text, _ = self._columns(part)

@@ -3,7 +3,7 @@
 import io
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ class Ranges:
         """Return the blocks of a range: for each, a future of bytes and its place in them."""
         size, name = path.stat().st_size, (path.address, path.version())
         numbers = range(start // BLOCK, -(-min(stop, size) // BLOCK))
+        begun: list[tuple[Future[bytes], list[tuple[str, str, int]]]] = []
         with self._lock:
             missing: list[int] = []
             for number in numbers:
@@ -57,30 +58,34 @@ class Ranges:
                     self._blocks.move_to_end((*name, number))
                     continue
                 if missing and (number != missing[-1] + 1 or len(missing) == TOGETHER):
-                    self._fetch(path, name, missing, size)
+                    begun.append(self._fetch(path, name, missing, size))
                     missing = []
                 missing.append(number)
             if missing:
-                self._fetch(path, name, missing, size)
+                begun.append(self._fetch(path, name, missing, size))
             asked = [self._blocks[(*name, number)] for number in numbers]
             while len(self._blocks) > HELD:
                 self._blocks.popitem(last=False)
+        for future, keys in begun:  # only now: what has failed already is forgotten in this thread, with the lock
+            future.add_done_callback(partial(self._forget, keys))
         return asked
 
-    def _fetch(self, path: "RemotePath", name: tuple[str, str], numbers: list[int], size: int) -> None:
-        """Hand consecutive blocks to a thread; forget them if that fails, so that they can be asked for again."""
+    def _fetch(
+        self, path: "RemotePath", name: tuple[str, str], numbers: list[int], size: int
+    ) -> tuple["Future[bytes]", list[tuple[str, str, int]]]:
+        """Hand consecutive blocks to a thread; return what it will have, and the keys of the blocks."""
         keys = [(*name, number) for number in numbers]
         future = self._pool.submit(path.fetch, numbers[0] * BLOCK, min((numbers[-1] + 1) * BLOCK, size))
         for at, key in enumerate(keys):
             self._blocks[key] = (future, at * BLOCK)
+        return future, keys
 
-        def forget(done: "Future[bytes]") -> None:
-            if done.cancelled() or done.exception() is not None:
-                with self._lock:
-                    for key in keys:
-                        self._blocks.pop(key, None)
-
-        future.add_done_callback(forget)
+    def _forget(self, keys: list[tuple[str, str, int]], done: "Future[bytes]") -> None:
+        """Forget blocks that could not be fetched, so that they can be asked for again."""
+        if done.cancelled() or done.exception() is not None:
+            with self._lock:
+                for key in keys:
+                    self._blocks.pop(key, None)
 
 
 class RemoteFile(io.RawIOBase):

@@ -85,6 +85,7 @@ class ItemSource:
         if not isinstance(given, Iterable) or isinstance(given, bytes):
             raise UsageError(f"inputs must be paths or tables; got {type(inputs).__name__}.")
         self.rows_before = 0  # of a piece of a larger source: how many rows that one has before it
+        self.is_whole = True  # otherwise these are some parts of a larger source
         self._schemas: dict[int, pa.Schema] = {}
         self.parts = self._find([as_table(one) for one in given])
         if not self.parts:
@@ -146,8 +147,8 @@ class ItemSource:
         self._first_fault = ""
 
     def _end(self) -> None:
-        """Raise an error if all rows were skipped."""
-        if self.skipped and self.skipped == self.rows_read:
+        """Raise an error if all rows of all inputs were skipped."""
+        if self.is_whole and self.skipped and self.skipped == self.rows_read:
             raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
     def _good_rows(

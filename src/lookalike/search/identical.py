@@ -1,21 +1,16 @@
 """Group identical items, so that each group is handled as its first item until the end."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import Lock
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.core.arrays import join_arrays, take
 from lookalike.core.run import ONE_THREAD, Run, slices
-from lookalike.items.sets import text_bounds
 from lookalike.items.sides import ALONE, Sides
-from lookalike.kernels.buckets import members
-from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import add_rows
 from lookalike.theory.banding import all_pairs, in_buckets, too_many
-from lookalike.theory.sorting import order_of, sort_keys
+from lookalike.theory.sorting import order_of
 
 PAIRS = 1 << 17  # pairs per task
 
@@ -143,29 +138,4 @@ def group_identical(
         same = (contents[side[items]] == contents[side[leader]]).all(axis=1)
         head[items[same]] = leader[same]
         first[side] = side[head]
-    return Groups(first, np.flatnonzero(first == np.arange(len(first))))
-
-
-def group_by_positions(texts: pa.LargeStringArray, positions: int = 16, seed: int = 1) -> Groups:
-    """Group identical texts by their length and their bytes at a few random positions.
-
-    The positions are the same for all texts; most are early, as those beyond a text's end say
-    nothing. Only texts that agree in all of this are compared as a whole. This is how
-    *Mining of Massive Datasets* finds identical pages: it reads whole pages only if needed.
-    """
-    content, starts, stops = text_bounds(texts)
-    lengths = stops - starts
-    longest = int(lengths.max(initial=1))
-    keys = lengths.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        for place in np.unique((longest ** np.random.default_rng(seed).random(positions)).astype(np.int64) - 1):
-            inside = lengths > place
-            bytes_ = np.where(inside, content[np.where(inside, starts + place, 0)], 0)
-            keys = mix.py_func((keys ^ bytes_.astype(np.uint64)) + GOLDEN)
-    first = np.arange(len(texts))
-    indptr, items = members(*sort_keys(keys))
-    for start, stop in pairwise(indptr.tolist()):
-        seen: dict[bytes, int] = {}
-        for item in items[start:stop].tolist():
-            first[item] = seen.setdefault(content[starts[item] : stops[item]].tobytes(), item)
     return Groups(first, np.flatnonzero(first == np.arange(len(first))))

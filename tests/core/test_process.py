@@ -1,4 +1,4 @@
-"""Check what is asked about this process: when it started, and how much memory it has used."""
+"""Check what is asked about this process: when it started, what slowed it down, and how much memory it has used."""
 
 import resource
 import subprocess
@@ -71,3 +71,15 @@ def test_peak_memory_is_the_most_at_a_time() -> None:
     size = large.nbytes
     del large
     assert process.peak_memory() >= 0.99 * size  # the system counts in steps
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"), [("2000 3000 17\n", 2.5), ("2000 0 1\n", 1), ("0 0 0\n", 1), ("", 1), (None, 1)]
+)
+def test_waiting_for_a_core_takes_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, expected: float
+) -> None:
+    monkeypatch.setattr(process, "PROC", tmp_path)
+    if said is not None:
+        (tmp_path / "schedstat").write_text(said)
+    assert process.crowding() == expected

@@ -160,3 +160,49 @@ def test_a_damaged_page_is_reported_whatever_thread_reads_it(tmp_path: Path) -> 
     path.write_bytes(content)
     with pytest.raises(BadFile, match=r"a\.parquet: cannot be read as parquet"):
         list(Source(path).batches(Run(3)))
+
+
+def spots(path: Path, column: str, size: int, count: int) -> list[list[object]]:
+    """Return the values at some places of a file."""
+    find = FORMATS["parquet"].spots
+    assert find is not None
+    tasks = find(Part("a", "parquet", (path,)), TABLE.select([column]).schema, size, count)
+    return [[value for block in task() for value in block.table[column].to_pylist()] for task in tasks]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "gzip", "brotli", "none", "snappy"])
+@pytest.mark.parametrize("column", ["text", "large", "bytes"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_spots_are_the_first_values_of_pages(tmp_path: Path, column: str, compression: str, version: str) -> None:
+    path, size, page = tmp_path / "a.parquet", 200, 100
+    how = {"compression": compression, "data_page_version": version, "data_page_size": 1, "write_batch_size": page}
+    pq.write_table(TABLE.select([column]), path, use_dictionary=False, **how)
+    found = spots(path, column, size, 5)
+    for values, start in zip(found, [100, 400, 700, 1000, 1300], strict=True):
+        expected = TABLE[column][start : start + page].to_pylist()
+        if compression != "snappy" and version == "1.0":  # their beginning can be read alone
+            expected = [value for value in expected if value is not None]
+            assert sum(map(len, values[:-1])) < size
+            assert len(values) >= 2
+        assert values == expected[: len(values)]
+
+
+def test_spots_pass_over_dictionaries_if_other_pages_have_values(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    how = {"data_page_size": 1000, "write_batch_size": 64, "dictionary_pagesize_limit": 5000}
+    pq.write_table(TABLE.select(["text"]), path, **how)
+    assert not {values[0] for values in spots(path, "text", 300, 100)} & {*FEW}
+    pq.write_table(TABLE.select(["text"]).slice(0, 900), path, **how)
+    assert spots(path, "text", 300, 1)[0][:5] == FEW
+
+
+def test_spots_of_nulls_have_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": pa.array([None] * 50, pa.string())}), path, use_dictionary=False)
+    assert spots(path, "text", 300, 1) == [[None] * 50]
+
+
+@pytest.mark.parametrize("page", [b"\2\0\0\0ab\3\0\0\0c", b"\2\0\0\0ab\3\0", b"\xff\0\0\0ab", b"\2\0\0\0"])
+def test_a_page_that_is_cut_off(page: bytes) -> None:
+    with pytest.raises(EOFError, match="cut off"):
+        parquet_runs._first_values(pa.BufferReader(page), 100, len(page) + 1)

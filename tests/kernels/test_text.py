@@ -1,5 +1,7 @@
 """Check the hashes of texts against their plain twins and against fixed values of the format."""
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -66,6 +68,12 @@ def test_hashes_of_words(given, k, keep):
         found = text.hash_texts(*bounds(given), unit, k, text.COLLAPSE, np.uint64(keep))
         signs = unit == text.TOKEN
         assert as_lists(*found) == [ref.hash_text(one, "word", k, keep=keep, punctuation=signs) for one in given]
+
+
+def test_hashes_of_words_wherever_the_middle_of_a_text_is():
+    given = ["".join(some) for n in range(8) for some in product("ab ", repeat=n)]
+    found = text.hash_texts(*bounds(given), text.WORD, 1, text.COLLAPSE, np.uint64(ref.ALL))
+    assert as_lists(*found) == [ref.hash_text(one, "word", 1) for one in given]
 
 
 @pytest.mark.slow

@@ -8,17 +8,20 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike import And, Or, Sets, Shingles, find_pairs
+from lookalike import And, Or, Sets, Shingles, Source, find_pairs
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.measures import MEASURES
+from lookalike.search.effort import Effort
 from lookalike.search.fitting import BAND, CANDIDATE, DRAW, ELEMENT, SAMPLE, SAMPLE_HASHES, cheapest_bands, fit
 from lookalike.search.joins import element_counts, element_ranks
 from lookalike.search.plan import MOST_HASHES, Plan, make_plan
+from lookalike.search.sampling import expected_effort
 from lookalike.search.sketching import band_keys
 from lookalike.theory.amplify import Bands, bands_for
 
@@ -471,3 +474,17 @@ def test_ranks_are_made_in_parts() -> None:
     assert (len(ranks), shift) == (len(counts), same)
     expected = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
     assert np.array_equal(ranks, expected)
+
+
+def test_expected_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs that use the cores are expected to go on; a command ends after the search."""
+    texts = pa.array(["too few to measure the speed of the machine"], pa.large_string())
+    run = Run(2)
+
+    def effort(waited: float, crowded: float) -> Effort:
+        monkeypatch.setattr("lookalike.search.sampling.crowding", lambda: crowded)
+        monkeypatch.setattr(run, "waited", lambda: waited)
+        return expected_effort([Source(pa.table({"text": ["a"]}))], Shingles(), texts, 1e9, run)
+
+    assert effort(0.0, 1.0) == Effort(6e8, 3.2e9, 2)
+    assert effort(2.0, 3.0) == Effort(6e8, 3.2e9, 2, speed=3.0, waited=2.0, rest=0.1)

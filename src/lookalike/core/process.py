@@ -1,4 +1,4 @@
-"""Ask the system about this process: when it started, and how much memory it has used."""
+"""Ask the system about this process: when it started, what slowed it down, and how much memory it has used."""
 
 import os
 import resource
@@ -23,6 +23,15 @@ def process_start(otherwise: float) -> float:
         return time.perf_counter() - max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
     except (OSError, ValueError, IndexError, AttributeError):
         return otherwise
+
+
+def crowding() -> float:
+    """Return how many times as long the main thread has taken because it had to wait for a core; 1 if nobody says."""
+    try:
+        ran, waited = map(int, (PROC / "schedstat").read_text().split()[:2])
+    except (OSError, ValueError):
+        return 1.0
+    return 1 + waited / max(1, ran)
 
 
 def peak_memory() -> int:

@@ -44,7 +44,7 @@ from lookalike.items.page_limits import too_costly
 from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
-SPOTS, SPOT_BYTES, SPOT_ROWS = 32, 1 << 17, 16  # places of a sample, and what to read at each
+SPOTS, SPOT_BYTES, SPOT_ROWS = 32, 1 << 18, 16  # places of a sample, and what to read at each
 SMALL, HEAD = 1 << 24, 1000  # bytes of inputs of which a sample is taken from one place, and texts there
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.io.arrow import cut, rows_for
 from lookalike.io.parquet_pages import BUFFER, expect, rows_to_decode
-from lookalike.io.parquet_runs import RowGroup, row_group
+from lookalike.io.parquet_runs import ColumnPages, RowGroup, row_group
 from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
 ROWS = 1 << 14  # the most rows to read at a time, if not by pages
@@ -33,16 +33,21 @@ def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
 
 
 def parquet_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
-    """Yield tasks that read a run of pages each, from all over a part; none for lists and structs."""
+    """Yield tasks that read the beginning of a page each, from all over a part; none for lists and structs.
+
+    A dictionary must be decoded as a whole, so plain pages are preferred. The schema names one column.
+    """
     with _opened(part, schema) as (file, _, wanted):
         groups = file.metadata.num_row_groups
         for group in evenly(groups, count):
             pages = row_group(part, file, group, wanted)
             if pages is None:
                 return
+            (column,) = pages.columns
             runs = list(pages.runs(size))
+            runs = list(filter(column.is_plain, runs)) or runs
             for at in evenly(len(runs), max(1, count // groups)):
-                yield partial(_run, part, pages, runs[at], file.schema_arrow.names, schema, size, alone=True)
+                yield partial(_head, part, column, runs[at], file.schema_arrow.names, schema, size)
 
 
 def parquet_pieces(part: Part, size: int) -> Iterator[Part]:
@@ -76,10 +81,18 @@ def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], lis
         )
 
 
-def _run(
-    part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int, alone: bool = False
+def _run(part: Part, pages: RowGroup, run: slice, *how: Any) -> Iterator[Block]:
+    return _blocks(part, pages.read(run), *how)
+
+
+def _head(
+    part: Part, column: ColumnPages, run: slice, have: list[str], schema: pa.Schema, size: int
 ) -> Iterator[Block]:
-    return cut(selected(with_partition(pages.read(run, alone), part, have), schema), size)
+    return _blocks(part, pa.table({column.name: column.head(run, size)}), have, schema, size)
+
+
+def _blocks(part: Part, table: pa.Table, have: list[str], schema: pa.Schema, size: int) -> Iterator[Block]:
+    return cut(selected(with_partition(table, part, have), schema), size)
 
 
 def _whole_group(part: Part, meta: Any, group: int, *what: Any) -> list[Block]:

@@ -7,6 +7,7 @@ the longest value of a dictionary bounds the size of a row. See the Parquet form
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,10 +21,10 @@ DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a singl
 BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
 LOOK = 512  # bytes to read for a header
 AHEAD = 1 << 26  # bytes of row groups to fetch before they are needed
-DICTIONARY_PAGE = 2
+DATA_PAGE, DICTIONARY_PAGE = 0, 2  # kinds of pages
 DATA_PAGES = {0: 5, 3: 8}  # kinds of data pages, of versions 1 and 2, and the fields that describe them
 ENCODING = {0: 2, 3: 4}  # the field of the encoding in those
-BY_DICTIONARY = (2, 8)  # encodings
+PLAIN, BY_DICTIONARY = 0, (2, 8)  # encodings
 
 
 class Page(NamedTuple):
@@ -34,7 +35,12 @@ class Page(NamedTuple):
     stored: int
     place: slice  # of its header and content, in the file
     values: int  # of a data page, nulls included
-    by_dictionary: bool  # whether these are places in the column's dictionary
+    encoding: int | None  # of these
+
+    @property
+    def by_dictionary(self) -> bool:
+        """Whether its values are places in the column's dictionary."""
+        return self.encoding in BY_DICTIONARY
 
 
 def rows_to_decode(part: Part, file: Any, group: int, wanted: list[int]) -> int:
@@ -93,6 +99,16 @@ def opened(part: Part) -> Iterator[Any]:
         yield _Bytes(file)
 
 
+@contextmanager
+def opened_page(part: Part, page: Page, compression: str | None) -> Iterator[pa.NativeFile]:
+    """Open a page of a part, to read its decompressed content from the beginning."""
+    start = page.place.stop - page.stored
+    with part.paths[0].open("rb") if part.paths else BytesIO(part.content) as file:
+        file.seek(start)
+        with pa.input_stream(file, compression=compression) as stream:
+            yield stream
+
+
 class _Bytes:
     """The bytes of a file, of which a few are in memory."""
 
@@ -140,5 +156,5 @@ def pages_of(content: Any, column: Any) -> Iterator[Page]:
         if kind in DATA_PAGES:
             header = fields[DATA_PAGES[kind]].value
             values, encoding = header[1].value, header[ENCODING[kind]].value
-        yield Page(kind, size, stored, slice(at, body + stored), values, encoding in BY_DICTIONARY)
+        yield Page(kind, size, stored, slice(at, body + stored), values, encoding)
         at = body + stored

@@ -17,7 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.io.parquet_pages import DATA_PAGES, DICTIONARY_PAGE, Page, opened, pages_of
+from lookalike.io.parquet_pages import (
+    DATA_PAGE,
+    DATA_PAGES,
+    DICTIONARY_PAGE,
+    PLAIN,
+    Page,
+    opened,
+    opened_page,
+    pages_of,
+)
 from lookalike.io.part import Part, check_ratio
 from lookalike.io.thrift import (
     BINARY,
@@ -37,9 +46,13 @@ SMALL = 1 << 25  # decompressed bytes of a column that is decoded once, and kept
 EXPANDED = 1 << 24  # bytes of strings that replace places in a dictionary as soon as they are decoded
 MOST_ROWS = 1 << 20  # of a page; one with more could fill memory
 SCHEMA = 2  # a field of the footer
-TYPE, NAME, CHILDREN = 1, 4, 5  # fields of a column in the schema
+TYPE, REPETITION, NAME, CHILDREN = 1, 3, 4, 5  # fields of a column in the schema
+REQUIRED = 0  # a repetition: without nulls
 ENCODINGS = [0, 3, 8]  # plain, of runs, by dictionary; pages state their own
 CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "BROTLI": 4, "ZSTD": 6}  # for Arrow, LZ4 is one of two
+STREAMS = {"UNCOMPRESSED": None, "GZIP": "gzip", "BROTLI": "brotli", "ZSTD": "zstd"}  # that can be read in part
+BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}  # strings as they are, valid or not
+BYTES |= {kind: kind for kind in BYTES.values()}
 
 
 class RowGroup:
@@ -61,9 +74,9 @@ class RowGroup:
                 held = 0.0
         return (slice(start, stop) for start, stop in pairwise(sorted({0, *ends, self.rows})))
 
-    def read(self, run: slice, alone: bool) -> pa.Table:
-        """Return some rows; `alone` if no others will be read."""
-        return pa.table({column.name: column.read(run, alone) for column in self.columns})
+    def read(self, run: slice) -> pa.Table:
+        """Return some rows."""
+        return pa.table({column.name: column.read(run) for column in self.columns})
 
 
 class ColumnPages:
@@ -83,16 +96,39 @@ class ColumnPages:
         ]
         self._lock = Lock()
 
-    def read(self, run: slice, alone: bool) -> pa.ChunkedArray:
-        """Return some rows, which have one encoding; `alone` if no others will be read."""
-        if alone or self.size > SMALL:
-            first = int(np.searchsorted(self.starts, run.start, side="right")) - 1
-            last = int(np.searchsorted(self.starts, run.stop))
-            return self._decode(first, last).slice(run.start - self.starts[first], run.stop - run.start)
+    def read(self, run: slice) -> pa.ChunkedArray:
+        """Return some rows, which have one encoding."""
+        if self.size > SMALL:
+            return self._alone(run)
         with self._lock:  # one thread decodes, others wait for it
             segments = self._segments
         at = int(np.searchsorted(self.switches, run.start, side="right"))
         return segments[at].slice(run.start - [0, *self.switches][at], run.stop - run.start)
+
+    def head(self, run: slice, size: int) -> pa.ChunkedArray | pa.Array:
+        """Return values from the beginning of some rows, about `size` bytes without nulls, or all rows."""
+        page = self.pages[self._page_at(run.start)]
+        kind = BYTES.get(self.field.type)
+        if kind is None or page.kind != DATA_PAGE or page.encoding != PLAIN or self.meta.compression not in STREAMS:
+            return self._alone(run)
+        with opened_page(self.part, page, STREAMS[self.meta.compression]) as stream:
+            left = page.size
+            if self.leaf[REPETITION].value != REQUIRED:  # which values are null comes first
+                left -= 4 + len(_next_bytes(stream, left))
+            values = _first_values(stream, size, left)
+        return pa.array(values, kind).view(self.field.type) if values else self._alone(run)
+
+    def is_plain(self, run: slice) -> bool:
+        """Return whether values are in the pages, not in a dictionary."""
+        return not self.pages[self._page_at(run.start)].by_dictionary
+
+    def _page_at(self, row: int) -> int:
+        return int(np.searchsorted(self.starts, row, side="right")) - 1
+
+    def _alone(self, run: slice) -> pa.ChunkedArray:
+        """Return some rows, and decode only the pages that have them."""
+        first, last = self._page_at(run.start), int(np.searchsorted(self.starts, run.stop))
+        return self._decode(first, last).slice(run.start - self.starts[first], run.stop - run.start)
 
     @cached_property
     def _segments(self) -> list[pa.ChunkedArray]:
@@ -176,6 +212,27 @@ def leaves_of(content: Any, size: int) -> list[Fields]:
     length = int.from_bytes(content[end : end + 4], "little")
     fields, _ = read_struct(content, end - length, SCHEMA)
     return [column for column in fields[SCHEMA].value.values if CHILDREN not in column]
+
+
+def _next_bytes(stream: pa.NativeFile, left: int) -> bytes:
+    """Return the next bytes, which follow their length; an error if fewer are `left` with it."""
+    start = stream.read(4)
+    length = int.from_bytes(start, "little")
+    found: bytes = stream.read(length) if length <= left - 4 else b""
+    if len(start) < 4 or len(found) < length:
+        raise EOFError("a page is cut off")
+    return found
+
+
+def _first_values(stream: pa.NativeFile, size: int, left: int) -> list[bytes]:
+    """Return the first values of a plain page, about `size` bytes but at least two, of the bytes that are `left`."""
+    values: list[bytes] = []
+    held = 0
+    while left > 0 and (held < size or len(values) < 2):
+        values.append(_next_bytes(stream, left))
+        held += len(values[-1])
+        left -= 4 + len(values[-1])
+    return values
 
 
 def _strings_bytes(rows: pa.ChunkedArray) -> int:

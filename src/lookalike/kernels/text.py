@@ -21,7 +21,7 @@ BLANK = ASCII[32]
 WHITE = (PAGES[INDEX[0], :128] == SPACE).astype(np.int64)
 COLLAPSED = np.where(WHITE == 1, BLANK, ASCII)
 TRAITS = PAGES.reshape(-1)
-LETTERS = np.where(TRAITS[:128] == LETTER, np.uint64(0xFFFFFFFF_FFFFFFFF), np.uint64(0))  # masks of ASCII characters
+FACTORS = np.where(TRAITS[:128] == LETTER, BASE, np.uint64(0))  # by which an ASCII character multiplies a word's hash
 
 
 @kernel
@@ -101,19 +101,41 @@ def characters(data, start, stop, white, out):
 
 @kernel
 def ascii_words(data, start, stop, out):
-    """Do what `words` does for ASCII without punctuation, without a branch to mispredict per word."""
-    n = 0
-    word, inside = np.uint64(0), np.uint64(0)
-    for byte in data[start:stop]:
-        letter = LETTERS[byte]
-        n += np.int64(inside & ~letter & np.uint64(1))
-        inside = letter
-        word = (word ^ np.uint64(byte)) * BASE & letter
+    """Do what `words` does for ASCII without punctuation, without a branch to mispredict per word.
+
+    Each letter waits for the product of the one before, so both halves of the text are hashed at once.
+    """
+    middle = stop - (stop - start) // 2
+    while middle < stop and FACTORS[data[middle]] != 0:  # a word that began in the first half
+        middle += 1
+    size = stop - middle
+    one = np.uint64(1)
+    gap = np.uint64(middle - start)
+    n, m = np.uint64(0), gap  # where the next words of the halves go; unsigned, so that no index counts from the end
+    word, other, inside, within = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    left, right = data[start : start + size], data[middle:stop]
+    for i in range(size):
+        factor, its_factor = FACTORS[left[i]], FACTORS[right[i]]
+        n += inside & ~factor & one
+        m += within & ~its_factor & one
+        inside, within = factor, its_factor
+        word = (word ^ np.uint64(left[i])) * factor
+        other = (other ^ np.uint64(right[i])) * its_factor
+        out[n], out[m] = word, other
+    for byte in data[start + size : middle]:
+        factor = FACTORS[byte]
+        n += inside & ~factor & one
+        inside = factor
+        word = (word ^ np.uint64(byte)) * factor
         out[n] = word
-    n += np.int64(inside & np.uint64(1))
+    n += inside & one
+    m += within & one
     for i in range(n):
         out[i] = mix(out[i])
-    return n
+    for i in range(gap, m):
+        out[n] = mix(out[i])
+        n += one
+    return np.int64(n)
 
 
 @kernel

@@ -13,6 +13,7 @@ class Effort(NamedTuple):
     threads: int = 1
     speed: float = 1.0  # how many times as long this machine takes as stated
     waited: float = 0.0  # seconds that the user has waited already
+    rest: float = 0.0  # seconds that what comes after takes, however large the work
 
     def seconds(self, cost: float) -> str:
         """Return how long the user waits in all, if the work costs `cost` nanoseconds on one core."""
@@ -20,8 +21,12 @@ class Effort(NamedTuple):
         return f"{total:.2g} s" if total < 100 else f"{total:,.0f} s"
 
     def total(self, cost: float) -> float:
-        """Return the seconds that the user waits in all, if the work costs `cost` nanoseconds on one core."""
-        return self.waited + cost * self.speed / self.threads / 1e9
+        """Return the seconds that the user waits in all, if the work costs `cost` nanoseconds on one core.
+
+        >>> Effort(threads=2, speed=3, waited=1.0, rest=0.5).total(4e9)
+        7.5
+        """
+        return self.waited + cost * self.speed / self.threads / 1e9 + self.rest
 
     def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:
         """Return the reason for choosing a way over another, with the time that both would take.

@@ -6,17 +6,20 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.process import crowding
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import FORMATS
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles
+from lookalike.kernels.text import hash_contents
 from lookalike.search.effort import Effort
 from lookalike.search.fitting import SAMPLE
 
 SAMPLE_BYTES, TIMED = 8 << 20, 1 << 19  # of texts to plan from, and to time
-SHINGLE = {"char": 4.8, "word": 2.9}  # nanoseconds per byte on the machine of the costs in `plan`
-SMALL_SHINGLE = {"char": 3.0, "word": 2.0}  # the same for TIMED bytes, which the processor's cache holds
+SHINGLE = {"char": 3.2, "word": 1.4}  # nanoseconds per byte on the machine of the costs in `fitting`
+CONTENTS = 0.19  # the same to hash the contents of TIMED bytes, which the processor's cache holds
+REST = 0.1  # seconds that one thread takes to load the kernels of later steps, to write, and to end
 
 
 class Sample(NamedTuple):
@@ -61,15 +64,19 @@ def expected_effort(
 ) -> Effort:
     """Estimate what it takes to read and shingle all texts, which have `size` bytes, on this machine.
 
-    The speed of the machine is measured by shingling some of the sample twice: the first time loads
-    the kernels.
+    The speed of the machine is measured by hashing the contents of some of the sample, which takes as
+    long for any texts; the first time loads the kernel. Other programs can slow it down further.
     """
-    some = first_texts(sample, len(sample), TIMED)
-    for _ in range(2):
+    bounds = text_bounds(first_texts(sample, len(sample), TIMED))
+    some = int((bounds[2] - bounds[1]).sum())
+    taken = []
+    for _ in range(4):
         start = time.thread_time()
-        shingles.hashes(shingles.prepare(some))
-        taken = time.thread_time() - start
-    unit = "char" if shingles.unit == "char" else "word"
-    speed = taken * 1e9 / some.nbytes / SMALL_SHINGLE[unit] if some.nbytes > TIMED // 2 else 1.0
+        hash_contents(*bounds)
+        taken.append(time.thread_time() - start)
+    speed = min(taken) * 1e9 / some / CONTENTS if some > TIMED // 2 else 1.0
     read = max((FORMATS[part.format].cost for source in sources for part in source.parts), default=0.0)
-    return Effort(read * size, SHINGLE[unit] * size, run.threads, min(max(speed, 0.2), 5.0), run.waited())
+    shingle = SHINGLE["char" if shingles.unit == "char" else "word"]
+    slow, waited = min(max(speed, 0.2), 5.0) * crowding(), run.waited()
+    rest = REST if waited else 0.0  # a command ends; another program goes on
+    return Effort(read * size, shingle * size, run.threads, slow, waited, rest)

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -149,6 +150,27 @@ class Add(Command):
     def between(self) -> str | None:
         found = len(self.result())
         return None if found in (OLD, OLD + NEW) else f"{found} items in the index"
+
+
+class Build(Command):
+    """Building an index, which goes on where it was."""
+
+    command = ("index", "build", "new.index", "large.jsonl", "-s", "word:3", "--seed", "1", "-q")
+
+    def make_inputs(self) -> None:
+        put_texts(self.folder / "large.jsonl", LARGE, 5)
+
+    def result(self) -> Any:
+        with Index.open(self.folder / "new.index") as index, index.store.reading() as reader:
+            index.verify()
+            items = sha256()
+            for item in reader.items():
+                items.update(b"%d %s %s" % (item.number, item.content, item.payload))
+            return len(index), items.digest(), reader.next_id(), reader.settings()
+
+    def between(self) -> str | None:
+        complete = (self.folder / "new.index").exists()
+        return "part of the index" if complete and self.result() != self.expected else None
 
 
 class Update(Command):
@@ -294,6 +316,7 @@ class Writing(Job):
 
 JOBS: dict[str, type[Job]] = {
     "index add": Add,
+    "index build": Build,
     "dedup --against --update": Update,
     "dedup --memory": Files,
     "dedup --shard": Shared,

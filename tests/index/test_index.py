@@ -22,7 +22,7 @@ steps = st.lists(st.tuples(st.sampled_from(["add", "replace", "remove", "compact
 
 def test_repeated_ids_in_different_batches(tmp_path, monkeypatch):
     """What was added a moment ago does not "already exist"."""
-    monkeypatch.setattr("lookalike.index.BULK", 2)
+    monkeypatch.setattr("lookalike.index.building.BULK", 2)
     with pytest.raises(DataError, match=r"^ids must be unique; 'a' occurs more than once\.$"):
         Index.build(tmp_path / "new", texts_of(5), ["a", "b", "c", "a", "d"])
     with Index.create(tmp_path / "other") as index:

@@ -14,7 +14,7 @@ import lmdb
 import pytest
 
 from lookalike.core.errors import DataError, StoreError, UsageError
-from lookalike.index import Index, runs, store
+from lookalike.index import Index, store
 from lookalike.index.sifting import drop
 from tests.commands import left_in
 from tests.index_samples import state, texts_of
@@ -203,12 +203,6 @@ def test_no_space_for_what_is_mapped(place, tmp_path, monkeypatch):
                 work()
         assert not (tmp_path / "copy.index" / "lock.mdb").exists()
         assert index.verify() == 50
-    monkeypatch.undo()
-    monkeypatch.setattr(runs, "allocate", full)
-    monkeypatch.setattr(runs, "IN_MEMORY", 0)
-    with pytest.raises(OSError, match="No space left"):
-        Index.build(tmp_path / "new.index", texts_of(50))
-    assert not (tmp_path / "new.index").exists()
 
 
 def test_what_a_killed_build_left_is_removed(place, tmp_path):
@@ -493,7 +487,7 @@ def test_a_compaction_that_is_killed_as_it_replaces_the_tables(place, when):
     Index.build(place, texts, threshold=0.8).close()
     code = f"""
 import os
-from lookalike.index import Index, runs, store
+from lookalike.index import Index, store
 class Os:
     def __getattr__(self, name):
         return getattr(os, name)

@@ -34,6 +34,25 @@ def test_machine_code_is_cached_even_if_the_usual_folders_are_not_writable(tmp_p
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+FULL = """
+import resource, signal
+import numpy as np
+from lookalike.kernels.hashing import mix
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+print(mix(np.uint64(1)))
+"""
+
+
+@pytest.mark.slow
+def test_machine_code_that_a_full_disk_has_no_space_for_is_run(tmp_path):
+    environ = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", FULL], env=environ, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"{mix(np.uint64(1))}\n", "")
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
 CALLEE = """
 import numpy as np
 from lookalike.kernels import when_compiling

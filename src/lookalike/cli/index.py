@@ -115,10 +115,22 @@ def build(
     expected: Annotated[
         int | None, option(metavar="N", help="About how many items the index will hold; default: a million.")
     ] = None,
+    workdir: Annotated[
+        str | None,
+        option(
+            metavar="DIR",
+            help="Folder to build in, on the same disk; the same command resumes there after an interruption; default, "
+            "for documents in files: the name of the index with .work added.",
+            panel=opt.RUNNING,
+        ),
+    ] = None,
 ) -> None:
     """Build an index of documents, sets or vectors."""
     from lookalike.cli.documents import shingles_of
+    from lookalike.cli.workdir import working_in
     from lookalike.index import Index
+    from lookalike.index.building import can_resume
+    from lookalike.index.store import check_new
     from lookalike.measures.table import OF_VECTORS
 
     run = TerminalRun(**vars(running))
@@ -130,7 +142,12 @@ def build(
         kind = "vectors" if measure in OF_VECTORS else "sets" if items.rows else "documents"
     choice("kind", kind, KINDS)
     settings |= {"seed": seed, "store_text": store_text, "notes": {"kind": kind, **vars(pages)}}
-    made = Index.build(path, read_items(inputs, items, pages, kind, measure, run), run=run, **settings)
+    check_new(Path(path))
+    read = read_items(inputs, items, pages, kind, measure, run)
+    if workdir is None and can_resume(read):
+        workdir = f"{path.rstrip('/')}.work"
+    with working_in(opt.WorkOptions(workdir=workdir), path, run) as room:
+        made = Index.build(path, read, run=run, **settings, **room)
     with made:
         print_summary(run, made, f"built: {counted(len(made), 'item')}")
 

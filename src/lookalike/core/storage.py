@@ -6,7 +6,7 @@ The stages of a run ask a storage for their arrays and do not know which kind it
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -126,7 +126,7 @@ class Storage:
     def remove(self) -> None:
         """Close the storage and delete its files."""
 
-    def __enter__(self) -> "Storage":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -36,8 +36,9 @@ class FolderStorage(Storage):
     held = False
     memory: int
 
-    def __init__(self, workdir: Path, about: dict[str, Any], memory: int) -> None:
+    def __init__(self, workdir: Path, about: dict[str, Any], memory: int, resumable: bool = True) -> None:
         self.workdir, self.memory = workdir, memory
+        self.resumable = resumable  # whether the folder stays if the run fails
         self._open: list[GrowingFiles] = []
         self._lock = Lock()
         self.folder = work_folder(workdir)
@@ -90,7 +91,7 @@ class FolderStorage(Storage):
 
     def written(self) -> AbstractContextManager[None]:
         """Turn disk errors into one line that says what to do."""
-        return writing_in(self.workdir)
+        return writing_in(self.workdir, self.resumable)
 
     def noted(self, kind: str, name: str) -> Any:
         """Return what the manifest records under a name, or None."""
@@ -112,6 +113,12 @@ class FolderStorage(Storage):
                 there.append([array.dtype.str, list(array.shape)])
             self.note("made", name, there)
         return tuple(self._mapped(f"{name}.{number}", kind, shape) for number, (kind, shape) in enumerate(there))
+
+    def forget(self, name: str) -> None:
+        """Make the arrays of this name anew, although an earlier run has made them."""
+        with self._lock:
+            if self._noted["made"].pop(name, None) is not None:
+                self._save(MANIFEST, self._noted)
 
     def _mapped(self, name: str, kind: str, shape: list[int]) -> np.ndarray:
         if self.folder.size(name) != np.dtype(kind).itemsize * math.prod(shape):
@@ -226,14 +233,13 @@ def damaged_in(workdir: Path) -> DataError:
 
 
 @contextmanager
-def writing_in(workdir: Path) -> Iterator[None]:
+def writing_in(workdir: Path, resumable: bool = True) -> Iterator[None]:
     """Turn disk errors into one line that says what to do."""
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"{workdir}: cannot be written: {error.strerror or error}; the same command resumes from the files there."
-        ) from error
+        rest = "; the same command resumes from the files there." if resumable else "."
+        raise StoreError(f"{workdir}: cannot be written: {error.strerror or error}{rest}") from error
 
 
 def work_folder(workdir: Path, name: str = RUN) -> OwnFolder:

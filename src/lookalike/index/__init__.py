@@ -5,12 +5,13 @@ item right at the threshold.
 
 Lives here: `store` (the files), `tables` and `writing` (what is in them), made of `kept` (items) and
 `postings` (hashes); `base` and `codings` (how each kind of item is kept and compared); `asking` and
-`looking` (queries), `changing`, `sifting` (deduplication against an index), `rewriting`, `exporting`.
+`looking` (queries), `changing`, `building` (an index of many items), `sifting` (deduplication against
+an index), `rewriting`, `exporting`.
 May import: `find`, `search` and the packages below. To keep another kind of item, derive a `Coding`.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from secrets import randbits
@@ -19,22 +20,23 @@ from typing import Any
 from lookalike import __version__
 from lookalike.core.errors import LARGEST_SEED, UsageError, choice, fraction, parameter, remedy, whole
 from lookalike.core.run import Run
-from lookalike.index.changing import Changing
+from lookalike.core.workdir import FolderStorage
+from lookalike.index.batches import check_all_named, numbered, rest_of
+from lookalike.index.building import Builder, about_build, place_for
+from lookalike.index.changing import Changing, ids_of
 from lookalike.index.codings import shingle_settings
 from lookalike.index.entries import salt_of
 from lookalike.index.exporting import readable, rows_in, settings_in
 from lookalike.index.records import Id
 from lookalike.index.settings import LONGEST_CODE, read_settings
-from lookalike.index.store import Store, building, check_new
+from lookalike.index.store import Store, check_new, has_store
 from lookalike.index.tables import FORMAT
 from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, SHORT, TABLED, vector_measure
-from lookalike.search.inputs import no_threshold
+from lookalike.search.inputs import as_items, no_threshold
 from lookalike.search.plan import MOST_HASHES, make_plan
 from lookalike.search.vector_plan import parse_distance
-
-BULK = 1_000_000  # items written at a time when an index is built
 
 
 class Index(Changing):
@@ -144,6 +146,7 @@ class Index(Changing):
         store_text: bool = False,
         seed: int | None = None,
         notes: dict[str, Any] | None = None,
+        workdir: str | Path | None = None,
         run: Run | None = None,
     ) -> "Index":
         """Build an index of these items; it appears complete or not at all.
@@ -167,6 +170,8 @@ class Index(Changing):
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
             notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
+            workdir: a folder, on the same disk, where the index is built; after a crash, the same call
+                with it resumes there. For documents that are read from files.
             run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
         Returns:
@@ -177,24 +182,38 @@ class Index(Changing):
         ...     index.query({1, 2, 3, 4})
         [(0, 0.75)]
         """
-        path = Path(path)
-        with building(path) as place:
-            index = cls.create(
-                place,
-                threshold=threshold,
-                measure=measure,
-                recall=recall,
-                shingles=shingles,
-                expected=expected,
-                store_text=store_text,
-                seed=seed,
-                notes=notes,
-            )
+        path, run = Path(path), run or Run()
+        settings: dict[str, Any] = {
+            "threshold": threshold,
+            "measure": measure,
+            "recall": recall,
+            "shingles": shingles,
+            "expected": expected,
+            "store_text": store_text,
+            "seed": seed,
+            "notes": notes,
+        }
+        about: dict[str, Any] = {}
+        if workdir is not None:
+            items = as_items(items, measure, run)
+            about = about_build(items, ids, workdir, settings)
+        with place_for(path, workdir, about) as (place, storage):
+            index = cls.open(place) if has_store(place) else cls.create(place, **settings)
             try:
-                index.add(items, ids, batch=BULK, run=run)
+                index._build(items, ids_of(ids), storage, run)
             finally:
                 index.close()
         return cls.open(path)
+
+    def _build(self, items: Any, given: Iterator[Id] | None, storage: FolderStorage, run: Run) -> None:
+        with run.stage("add") as tick:
+            encoder = self._encoder()
+            builder = Builder(self.store, encoder, storage, run)
+            tick(builder.items)
+            batches = rest_of(self._batches(items, given, run), builder.items)
+            builder.add(run.map(encoder.encode, encoder.fitting(numbered(batches, builder.following))), tick)
+            check_all_named(given, builder.items)
+            builder.finish()
 
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> "Index":
@@ -220,15 +239,17 @@ class Index(Changing):
         """
         path, source, run = Path(path), Path(source), run or Run()
         settings, text = settings_in(source)
-        with building(path) as place:
+        with place_for(path, None, {}) as (place, storage):
             index = cls._empty(place, settings)
             try:
-                with run.stage("restore") as tick, readable(source), index.store.writing() as writer:
+                with run.stage("restore") as tick, readable(source):
                     encoder = index._encoder()
-                    index._take(writer, encoder, run.map(encoder.encode_column, rows_in(source)), BULK, run, tick)
-                    writer.settle(run)
+                    builder = Builder(index.store, encoder, storage, run)
+                    builder.add(run.map(encoder.encode_column, rows_in(source)), tick)
+                    builder.finish()
                     if text is not None:
-                        writer.put_text_bytes(text)
+                        with index.store.writing() as writer:
+                            writer.put_text_bytes(text)
             finally:
                 index.close()
         return cls.open(path)

@@ -131,6 +131,14 @@ def kind_by(measure: str, item: Any = "") -> str:
     return "texts" if isinstance(item, str) else "sets"
 
 
+def rest_of(batches: Iterable[tuple[Any, list[Id] | None]], done: int) -> Iterator[tuple[Any, list[Id] | None]]:
+    """Yield batches of texts without the first `done` of all."""
+    for batch, names in batches:
+        if done < len(batch):
+            yield (batch.slice(done), None if names is None else names[done:]) if done else (batch, names)
+        done = max(0, done - len(batch))
+
+
 def numbered(batches: Iterable[tuple[Any, list[Id] | None]], first: int = 0) -> Iterator[tuple[Any, list[Id]]]:
     """Yield the batches, with numbers from `first` on for items without ids."""
     for batch, names in batches:

@@ -33,7 +33,7 @@ from lookalike.index.batches import (
     numbered,
 )
 from lookalike.index.codings import SetCoding, VectorCoding, coding_of
-from lookalike.index.entries import Entries, Waiting, salt_of
+from lookalike.index.entries import Entries, gathered, items_in, salt_of
 from lookalike.index.grouping import Change, WriteQueue
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
@@ -47,7 +47,6 @@ from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
 
-BATCH_BYTES = 300_000_000  # items are also written once they take this much memory
 FEW = 64  # items of a change that is written together with others
 SAMPLE = 1000  # items used to choose the bands
 
@@ -205,19 +204,16 @@ class Changing(Asking):
         batch: int,
         run: Run,
         tick: Tick,
-        replace: bool = False,
-        given: Iterator[Id] | None = None,
+        replace: bool,
+        given: Iterator[Id] | None,
     ) -> int:
         """Write entries, about `batch` items at a time; return how many."""
-        added, waiting, first = 0, Waiting(), writer.next_number()
-        for some in entries:
-            waiting.append(some)
-            if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
-                added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
-                waiting = Waiting()
-            tick(len(some.ids))
-        check_all_named(given, added + waiting.items)
-        return added + self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+        added, first = 0, writer.next_number()
+        for parts in gathered(entries, batch, tick):
+            self._write(writer, parts, encoder, replace, first, run, tick)
+            added += items_in(parts)
+        check_all_named(given, added)
+        return added
 
     def _write(
         self,
@@ -228,13 +224,9 @@ class Changing(Asking):
         first: int,
         run: Run,
         tick: Tick,
-    ) -> int:
+    ) -> None:
         """Write the items; items added before them have numbers from `first`."""
-        ids = [name for part in parts for name in part.ids]
-        if not ids:
-            return 0
-        if len(set(ids)) < len(ids):
-            raise repeated(Counter(ids).most_common(1)[0][0])
+        check_distinct(parts)
         for name, number in writer.known(parts):
             if number >= first:
                 raise repeated(name)
@@ -243,7 +235,6 @@ class Changing(Asking):
             drop(writer, encoder.fitted(), name)
             tick(0)  # which may end the run: to replace many large items takes long
         writer.add(parts, run)
-        return len(ids)
 
     def _settle(self, writer: Writer, encoder: ItemEncoder) -> None:
         """Save the coding that the first items chose."""
@@ -343,6 +334,13 @@ def all_new(writer: Writer, changes: Sequence[Change], entries: Entries) -> bool
     """Return whether changes do nothing but add items with new ids."""
     adding = all(change.items is not None for change in changes)
     return adding and len(set(entries.ids)) == len(entries.ids) and not writer.known([entries])
+
+
+def check_distinct(parts: Sequence[Entries]) -> None:
+    """Raise an error if two items have the same id."""
+    ids = [name for part in parts for name in part.ids]
+    if len(set(ids)) < len(ids):
+        raise repeated(Counter(ids).most_common(1)[0][0])
 
 
 def existing(name: Id) -> AlreadyThere:

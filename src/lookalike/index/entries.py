@@ -3,7 +3,9 @@
 LMDB has one writer, so all that can be done before it writes is done here, in many threads.
 """
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -11,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.run import Tick
 from lookalike.index.base import Content, Encoded
 from lookalike.index.records import LARGEST_COUNTED, Id, pack_id
 from lookalike.kernels.blocks import hash_names
@@ -34,6 +37,7 @@ class Entries(NamedTuple):
         return self.keys.nbytes + sum(map(len, self.records))
 
 
+BATCH_BYTES = 300_000_000  # items are written once they take this much memory
 NO_TEXTS = np.zeros(0, np.int64)
 NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0, NO_TEXTS)
 
@@ -41,19 +45,24 @@ NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.u
 START = np.zeros(1, np.int64)
 
 
-class Waiting:
-    """Items that are to be written together."""
+def gathered(entries: Iterable[Entries], most: int, tick: Tick, seconds: float = math.inf) -> Iterator[list[Entries]]:
+    """Yield entries to write together: of about `most` items, of those of some seconds, or of BATCH_BYTES."""
+    parts: list[Entries] = []
+    items, size, end = 0, 0, time.monotonic() + seconds
+    for some in entries:
+        parts.append(some)
+        items, size = items + len(some.ids), size + some.byte_size
+        if items >= most or size > BATCH_BYTES or time.monotonic() > end:
+            yield parts
+            parts, items, size, end = [], 0, 0, time.monotonic() + seconds
+        tick(len(some.ids))
+    if items:
+        yield parts
 
-    def __init__(self) -> None:
-        self.parts: list[Entries] = []
-        self.items = 0
-        self.byte_size = 0  # approximate
 
-    def append(self, part: Entries) -> None:
-        """Add some more items."""
-        self.parts.append(part)
-        self.items += len(part.ids)
-        self.byte_size += part.byte_size
+def items_in(parts: Iterable[Entries]) -> int:
+    """Return how many items there are."""
+    return sum(len(part.ids) for part in parts)
 
 
 def entries_of(ids: list[Id], encoded: Encoded, payloads: pa.LargeBinaryArray, salt: int) -> Entries:

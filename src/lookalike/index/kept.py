@@ -73,6 +73,13 @@ class Kept:
         last = not self.swept or self.trees[0] != self.trees[1]
         self.txn.cursor(db=self._tree(False)).putmulti(entries, append=last)
 
+    def cut(self, first: int) -> None:
+        """Take away all items from a number on."""
+        cursor = self.txn.cursor(db=self._tree(False))
+        there = cursor.set_range(self._key(first))
+        while there:
+            there = cursor.delete()
+
     def remove(self, number: int) -> None:
         """Remove an item."""
         self.txn.put(number.to_bytes(4, "big"), b"", db=self.removed)

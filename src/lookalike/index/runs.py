@@ -1,17 +1,15 @@
 """Collect new entries of a table in sorted runs, in files, until they are merged into the table."""
 
-from collections.abc import Sequence
-from tempfile import TemporaryFile
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.core.run import Run, slices
-from lookalike.core.workdir import allocate, mapped
+from lookalike.core.storage import IN_MEMORY, Arrays, Storage
 from lookalike.kernels.blocks import HALF, SLICES, into_slices
 
 TASKS = 16  # that sort a run
-IN_MEMORY = 1 << 26  # bytes; larger runs go to files
 
 
 class SortedRun(NamedTuple):
@@ -22,28 +20,33 @@ class SortedRun(NamedTuple):
 
 
 class Runs:
-    """The entries of items that were added one batch after another."""
+    """The entries of items that were added one batch after another, in memory or in files."""
 
-    def __init__(self) -> None:
+    def __init__(self, storage: Storage = IN_MEMORY, name: str = "") -> None:
+        self.storage, self.name = storage, name
         self.runs: list[SortedRun] = []
         self.size = 0  # entries
 
     def add(self, parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], run: Run) -> None:
         """Add a run of parts, each the hashes of items, their numbers, and which of them to add."""
-        grouped = list(run.map(lambda part: SortedRun(*into_slices(*part)), parts))
-        sizes = sum((np.diff(one.starts) for one in grouped), np.zeros(SLICES, np.int64))
-        starts = np.append(0, np.cumsum(sizes))
-        entries = room_for(int(starts[-1]))
+        self._take(lambda: sorted_run(parts, run))
 
-        def put(parts: slice) -> None:
-            for part in range(parts.start, parts.stop):
-                own = entries[starts[part] : starts[part + 1]]
-                np.concatenate([one.entries[one.starts[part] : one.starts[part + 1]] for one in grouped], out=own)
-                own.sort()
+    def resume(self, damaged: Callable[[], Exception]) -> None:
+        """Add the next run that an earlier process has added; it must be in the storage."""
 
-        run.each(put, slices(SLICES, SLICES // TASKS))
-        self.runs.append(SortedRun(entries, starts))
-        self.size += len(entries)
+        def missing() -> Arrays:
+            raise damaged()
+
+        self._take(missing)
+
+    def _take(self, make: Callable[[], Arrays]) -> None:
+        self.runs.append(SortedRun(*self.storage.made(self.following, make)))
+        self.size += len(self.runs[-1].entries)
+
+    @property
+    def following(self) -> str:
+        """The name of the next run."""
+        return f"{self.name}.{len(self.runs)}"
 
     def slice(self, part: int) -> list[np.ndarray]:
         """Return the entries of a slice, in one sorted array for each run."""
@@ -64,10 +67,18 @@ class Runs:
         return found
 
 
-def room_for(entries: int) -> np.ndarray:
-    """Return an array for so many entries, in a file if it is large."""
-    if 8 * entries < IN_MEMORY:
-        return np.empty(entries, np.uint64)
-    with TemporaryFile(prefix="lookalike-") as file:
-        allocate(file, 8 * entries)
-        return mapped(file, np.uint64, mode="r+")
+def sorted_run(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], run: Run) -> SortedRun:
+    """Return the entries of all parts, each the hashes of items, their numbers, and which of them to add."""
+    grouped = list(run.map(lambda part: SortedRun(*into_slices(*part)), parts))
+    sizes = sum((np.diff(one.starts) for one in grouped), np.zeros(SLICES, np.int64))
+    starts = np.append(0, np.cumsum(sizes))
+    entries = np.empty(int(starts[-1]), np.uint64)
+
+    def put(parts: slice) -> None:
+        for part in range(parts.start, parts.stop):
+            own = entries[starts[part] : starts[part + 1]]
+            np.concatenate([one.entries[one.starts[part] : one.starts[part + 1]] for one in grouped], out=own)
+            own.sort()
+
+    run.each(put, slices(SLICES, SLICES // TASKS))
+    return SortedRun(entries, starts)

@@ -378,11 +378,16 @@ def building(path: Path) -> Iterator[Path]:
     check_new(path)
     with folder_beside(path.absolute()) as place:
         yield place
-        try:
-            os.rename(place, path)
-        except OSError as error:
-            raise StoreError(f"{path}: was created by another process meanwhile; run the command again.") from error
-        sync(path.absolute().parent)
+        appear(place, path)
+
+
+def appear(place: Path, path: Path) -> None:
+    """Give a folder its final name."""
+    try:
+        os.rename(place, path)
+    except OSError as error:
+        raise StoreError(f"{path}: was created by another process meanwhile; run the command again.") from error
+    sync(path.absolute().parent)
 
 
 def check_new(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Write the tables of an index within a transaction."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.core.errors import StoreError
 from lookalike.core.run import ONE_THREAD, Run
-from lookalike.index.entries import Entries, first_of_each, hashes_of
+from lookalike.index.entries import Entries, first_of_each, hashes_of, items_in
 from lookalike.index.kept import STRIDE
 from lookalike.index.postings import ENTRY, REMOVED
 from lookalike.index.records import LARGEST_COUNTED, Id, Item, pack_id
@@ -66,20 +66,32 @@ class Writer(Reader):
 
     def add(self, parts: Sequence[Entries], run: Run) -> None:
         """Add items whose ids are new; `settle` then puts their entries into the tables."""
-        sizes = [len(part.ids) for part in parts]
-        first = self._numbers_from(sum(sizes))
-        self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
-        self._count(first + sum(sizes), sum(sizes), sum(int(part.texts.sum()) for part in parts))
-        self.number_from(max((part.following for part in parts), default=0))
+        size = items_in(parts)
+        first = self._numbers_from(size)
+        self.add_numbered(parts, np.arange(first, first + size, dtype=np.uint64), run)
+        self.count(parts)
 
     def add_numbered(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
         """Add items that have their numbers and are counted."""
+        self.keep(parts, numbers.tolist())
+        self.sort(parts, numbers, run)
+
+    def keep(self, parts: Sequence[Entries], numbers: Iterable[int]) -> None:
+        """Add the records of items."""
+        self.kept.extend(zip(numbers, chain.from_iterable(part.records for part in parts), strict=False))
+
+    def count(self, parts: Sequence[Entries]) -> None:
+        """Count items, which get the next numbers."""
+        size = items_in(parts)
+        self._count(self._numbers_from(size) + size, size, sum(int(part.texts.sum()) for part in parts))
+        self.number_from(max((part.following for part in parts), default=0))
+
+    def sort(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
+        """Put the entries of items into sorted runs."""
         sizes = [len(part.ids) for part in parts]
         bounds = np.cumsum([0, *sizes])
         own = [numbers[start:stop] for start, stop in pairwise(bounds.tolist())]
         heads = self._heads(parts)
-        records = chain.from_iterable(part.records for part in parts)
-        self.kept.extend(zip(numbers.tolist(), records, strict=True))
         every = [np.ones(size, np.bool_) for size in sizes]
         columns = {"ids": [part.names for part in parts], "contents": [part.twins for part in parts]}
         for table, hashes in columns.items():
@@ -87,6 +99,11 @@ class Writer(Reader):
             self._runs(table).add(list(zip(shaped, own, every, strict=True)), run)
         chosen = [heads[start:stop] for start, stop in pairwise(bounds.tolist())]
         self._runs("buckets").add(list(zip([part.keys for part in parts], own, chosen, strict=True)), run)
+
+    def use(self, runs: dict[str, Runs]) -> None:
+        """Put entries into these runs, which have those of other items already."""
+        for name, some in runs.items():
+            self.postings(name).runs = some
 
     def _runs(self, table: str) -> Runs:
         postings = self.postings(table)

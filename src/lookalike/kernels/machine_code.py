@@ -8,6 +8,7 @@ searches of small files.
 
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -51,8 +52,9 @@ class MachineCode(NullCache):
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Write machine code to disk."""
-        self._files.save_overload(signature, compiled)
+        """Write machine code to disk if there is space; else the next process compiles it again."""
+        with suppress(OSError):
+            self._files.save_overload(signature, compiled)
 
     def flush(self) -> None:
         """Forget the files."""

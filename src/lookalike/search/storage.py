@@ -50,11 +50,12 @@ def open_storage(
         yield SharedStorage(workdir, size)
         return
     with ExitStack() as opened:
+        temporary = workdir is None
         if workdir is not None:
             must_be_local(workdir, parameter("workdir"))
         else:
             workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
-        yield opened.enter_context(FolderStorage(Path(workdir), about, size))
+        yield opened.enter_context(FolderStorage(Path(workdir), about, size, not temporary))
 
 
 @contextmanager

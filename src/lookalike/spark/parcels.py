@@ -112,3 +112,9 @@ def in_order(items: pa.Array, descending: Sequence[bool] = ()) -> pa.Array:
     falling = [*descending, *[False] * (len(names) - len(descending))]
     keys = [(name, "descending" if down else "ascending") for name, down in zip(names, falling, strict=True)]
     return pc.sort_indices(pa.table(items.flatten(), names=names), sort_keys=keys)
+
+
+def in_order_of_ids(table: pa.Table) -> pa.Table:
+    """Return rows in order of their column `id`."""
+    order = np.asarray(pc.sort_indices(table["id"]))
+    return table if (np.diff(order.astype(np.int64)) == 1).all() else table.take(pa.array(order))

@@ -34,7 +34,8 @@ class Parcels:
 
     def dealt(self, table: pa.Table, place: np.ndarray) -> pa.RecordBatch:
         """Return (place, parcel): the rows of each place, in their order."""
-        order = np.argsort(place, kind="stable")
+        short = place.astype(np.uint16)  # which NumPy sorts by radix
+        order = np.argsort(short if np.array_equal(short, place) else place, kind="stable")
         rows = table.select(self.schema.names).take(pa.array(order)).cast(self.schema).combine_chunks()
         starts = np.flatnonzero(np.diff(place[order], prepend=~place[order[:1]]))
         bounds = [*starts.tolist(), len(rows)]

@@ -1,6 +1,7 @@
 """Compare lookalike on Spark with MLlib's MinHashLSH and with lookalike on one machine.
 
-    python bench/spark.py [--documents 100000 300000] [--rounds 3] [--tables 3] [--same] [FILE.parquet ...]
+    python bench/spark.py [--documents 100000 300000] [--rounds 3] [--tables 3] [--engines lookalike MLlib] [--same]
+                          [FILE.parquet ...]
 
 Documents are those of bench/scale.py: 30 words from a vocabulary of 50,000; one in ten is a copy of
 another with a word replaced. The first --rows of each file given are compared as well, as words
@@ -24,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,6 +43,7 @@ import lookalike.spark
 from lookalike.core.run import Run, Tick
 from lookalike.items.shingles import split_words
 
+ENGINES = ("lookalike", "MLlib")
 THRESHOLD, WORDS = 0.8, 3
 FEATURES = 1 << 20
 SETTINGS = {
@@ -62,6 +64,7 @@ def main() -> None:
     parser.add_argument("--documents", nargs="*", type=int, default=[100_000, 300_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tables", type=int, default=3, help="hash tables for MLlib")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--rows", type=int, default=20_000, help="rows of each file")
     parser.add_argument("--same", action="store_true", help="compare with one machine, pair by pair")
     parser.add_argument("--cost", nargs="*", type=Path, default=[], metavar="FILE.parquet", help="measure each step")
@@ -86,7 +89,7 @@ def main() -> None:
         same: Table = [["input", "documents", "pairs", "clusters", "documents in them", "same result"]]
         for file in files:
             if given.rounds:
-                compared += compare(session, file, given.rounds, given.tables)
+                compared += compare(session, file, given.rounds, given.tables, given.engines)
             if given.same:
                 same.append(is_same(session, file))
         costs = [part for file in given.cost for part in cost(session, file, Path(folder) / "log")]
@@ -97,14 +100,15 @@ def main() -> None:
     publish([*parts, *([compared] if given.rounds else []), *([same] if given.same else []), *costs], given.markdown)
 
 
-def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Table:
-    """Time both engines in turns; return a row for each."""
+def compare(session: SparkSession, file: Path, rounds: int, tables: int, engines: Sequence[str]) -> Table:
+    """Time the engines in turns; return a row for each."""
     documents = pq.read_metadata(file).num_rows
     true = pairs_of(la.find_pairs(pq.read_table(file), method="exact", **OPTIONS).to_arrow())
     ways: dict[str, Callable[[DataFrame], DataFrame]] = {
         "lookalike": lambda frame: la.spark.find_pairs(frame, **OPTIONS),
         "MLlib": lambda frame: by_mllib(frame, tables),
     }
+    ways = {name: ways[name] for name in engines}
     found: dict[str, Pairs] = {}
     best, cores = dict.fromkeys(ways, float("inf")), dict.fromkeys(ways, float("inf"))
     for number in range(rounds + 1):  # the first warms up and collects the pairs
@@ -121,7 +125,7 @@ def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Tabl
     rows: Table = []
     for name in ways:
         recall = len(found[name] & true) / max(1, len(true))
-        faster = f"{cores['MLlib'] / cores[name]:.1f}" if name != "MLlib" else ""
+        faster = f"{cores['MLlib'] / cores[name]:.1f}" if name == "lookalike" and "MLlib" in ways else ""
         wrong = len(found[name] - true)
         pairs = f"{len(found[name]):,}" + (f", {wrong:,} of them wrong" if wrong else "")
         rows.append(

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import lookalike as la
 import lookalike.spark
+import lookalike.spark.driver
 from lookalike.core.run import Run
 from tests.engines import COLLECTIONS, baskets, documents
 
@@ -48,6 +49,7 @@ def main() -> None:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    lookalike.spark.driver.LIMIT = 0  # all collections here are small
     session.sparkContext.setCheckpointDir(f"{folder}/checkpoints")
     frame = session.createDataFrame(documents()).repartition(3).select("id", "text", "rank")
     answer("clusters", la.spark.find_clusters(frame, **OPTIONS))

@@ -10,8 +10,8 @@ frame has no order, so items are ordered by their ids, which must be unique. Nee
 (pip install 'lookalike[spark]') and Java 17 or later.
 
 Lives here: `jobs`, `matches` and `records` (the public functions), `items` (their columns and plan),
-`frames`, `members`, `pairs` and `graphs` (stages on data frames), `tasks`, `buckets`, `groups`, `parcels`, `making`
-and `record_tasks` (run on executors).
+`driver` (small jobs), `frames`, `members`, `pairs` and `graphs` (stages on data frames), `tasks`,
+`buckets`, `groups`, `parcels`, `making` and `record_tasks` (run on executors).
 May import: `entities`, `search` and what is below them. Stages call the same functions as one
 machine does; no mathematics belongs here.
 """

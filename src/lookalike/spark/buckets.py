@@ -55,8 +55,8 @@ def hashed_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the keys that items have, as (item, hash of key and band), given items x bands."""
     with np.errstate(over="ignore"):
         hashed = mix.py_func(keys + np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)
-    rows, bands = np.nonzero(keys != EMPTY)
-    return rows, hashed[rows, bands]
+    there = np.flatnonzero(keys != EMPTY)
+    return there // keys.shape[1], hashed.ravel()[there]
 
 
 def connected(batches: Batches, keys: Parcels) -> Batches:

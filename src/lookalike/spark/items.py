@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -40,8 +41,10 @@ from lookalike.search.fitting import fit
 from lookalike.search.keeping import Keeping
 from lookalike.search.plan import Plan, make_plan
 from lookalike.search.sampling import sample_rows
+from lookalike.spark.driver import SmallJob, counted_bytes, is_small, may_be_small
 from lookalike.spark.frames import Frames, Ranks, staged
-from lookalike.spark.making import Making, OfLists, OfTexts
+from lookalike.spark.making import Making, OfLists, OfTexts, no_content
+from lookalike.spark.parcels import in_order_of_ids
 
 JAVA_NUMBER = r"\s|[\d.][dDfF]$"  # what is a number for Spark, but not on one machine: " 9", "9d"
 SPREAD = 500  # items from all over the data frame, of which a sample is taken
@@ -90,7 +93,7 @@ class FrameItems:
         ranks, self.ranks = self._order(keep)
         self.frame = df.select(quoted(self.id).alias("id"), quoted(self.text).alias("content"), *ranks)
         if alone:
-            self.plan, self.count = plan_for([self])
+            self.plan, self.count, self.small = plan_for([self])
 
     def frames(self) -> Frames:
         """Return the stages for these items."""
@@ -163,6 +166,23 @@ class FrameItems:
 
     # --- plan ---
 
+    def size(self) -> tuple[int, int]:
+        """Return the number of rows, and the bytes of their ids and contents."""
+        fields = {name: self.frame.schema[name].dataType for name in ("id", "content")}
+        size = sum((counted_bytes(name, kind) for name, kind in fields.items()), F.lit(0))
+        found = self.frame.agg(F.count("*"), F.sum(size)).first()
+        assert found is not None
+        return int(found[0]), int(found[1] or 0)
+
+    def collected(self) -> pa.Table:
+        """Return the items in the driver, in order of their ids, which must be unique; none can be null."""
+        table = in_order_of_ids(self.frame.toArrow())
+        ids, column = table["id"], table["content"]
+        check_ids(self.id, len(ids), len(ids) - ids.null_count, pc.count_distinct(ids).as_py())
+        if column.null_count:
+            raise no_content(ids[pc.index(column.is_null(), True).as_py()].as_py())
+        return table
+
     def counted(self) -> int:
         """Return the number of items."""
         if not self.by_rows:
@@ -199,11 +219,11 @@ class FrameItems:
             some = some.where(F.col("id") <= F.lit(last[0] if last else None))
         if self.by_rows:
             some = some.groupBy("id").agg(F.collect_set("content").alias("content"))
-        return some.where("content is not null").orderBy("id").toArrow()["content"].combine_chunks()
+        return in_order_of_ids(some.where("content is not null").toArrow())["content"].combine_chunks()
 
 
-def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
-    """Return the plan that was given, or make one from a sample, and the number of items."""
+def plan_for(sides: list[FrameItems]) -> tuple[Plan, int, SmallJob | None]:
+    """Return the plan that was given, or make one from a sample, the number of items, and the job if it is small."""
     one = sides[0]
     given, settings = one.settings.plan, one.settings
     what = "sets" if one.lists else str(one.shingles)
@@ -211,17 +231,39 @@ def plan_for(sides: list[FrameItems]) -> tuple[Plan, int]:
     if one.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
         raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
     with staged(one.run, one.df.sparkSession)("plan"):
-        counts = [side.counted() for side in sides]
-        count = sum(counts)
-        if given is None:
-            samples = zip(sides, counts, strict=True)
-            sets = Sets.concatenate([side.sample(one.making(made), items) for side, items in samples])
-            made = fit(
-                made, sets.take(np.random.default_rng(0).permutation(len(sets))) if len(sides) > 1 else sets, count
-            )
+        small = small_job(sides, made)
+        if small is not None:
+            count = sum(map(len, small.tables))
+            made = made if given is not None else small.plan()
+            small = replace(small, making=one.making(made))
+        else:
+            counts = [side.counted() for side in sides]
+            count = sum(counts)
+            made = made if given is not None else fitted(sides, counts, made)
     for line in made.lines():
         one.run.say(line)
-    return made, count
+    return made, count, small
+
+
+def fitted(sides: list[FrameItems], counts: list[int], made: Plan) -> Plan:
+    """Return the plan for data frames with so many items, from a sample of each."""
+    samples = [side.sample(side.making(made), count) for side, count in zip(sides, counts, strict=True)]
+    sets = Sets.concatenate(samples)
+    if len(sides) > 1:
+        sets = sets.take(np.random.default_rng(0).permutation(len(sets)))
+    return fit(made, sets, sum(counts))
+
+
+def small_job(sides: list[FrameItems], made: Plan) -> SmallJob | None:
+    """Return the job as one for the driver, with its items, if it is small."""
+    one = sides[0]
+    session = one.df.sparkSession
+    if one.by_rows or not all(may_be_small(side.frame) for side in sides):
+        return None
+    items, size = map(sum, zip(*(side.size() for side in sides), strict=True))
+    if not is_small(session, items, size):
+        return None
+    return SmallJob(session, [side.collected() for side in sides], one.making(made), one.run)
 
 
 def given_plan(given: Plan, settings: SparkSettings, what: str) -> Plan:
@@ -302,9 +344,14 @@ def count_ids(frame: DataFrame, name: str) -> int:
     found = frame.agg(F.count("*"), F.count("id"), F.count_distinct("id")).first()
     assert found is not None
     count, there, different = found
+    check_ids(name, count, there, different)
+    return int(count)
+
+
+def check_ids(name: str, count: int, there: int, different: int) -> None:
+    """Raise an error unless all of so many rows have an id, and no two have the same."""
     if there < count:
         raise DataError(f"column {name!r} for the id is empty in {counted(count - there, 'row')}.")
     if different < count:
         rule = f"ids must be unique; the {count:,} rows have {different:,} different values in column {name!r}"
         raise DataError(f"{rule}. Name another column with {argument('id')}.")
-    return int(count)

@@ -119,8 +119,9 @@ def find_pairs(
     """
     whole("max_pairs", max_pairs)
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
-    frames = FrameItems(df, settings).frames()
-    return similar_pairs(frames, max_pairs)
+    items = FrameItems(df, settings)
+    found = None if items.small is None else items.small.pairs(max_pairs)
+    return similar_pairs(items.frames(), max_pairs) if found is None else found
 
 
 def find_clusters(
@@ -165,11 +166,17 @@ def find_clusters(
     >>> la.spark.find_clusters(df, threshold=0.8).orderBy("cluster").show()  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
-    return clusters(FrameItems(df, settings).frames())
+    return clusters(FrameItems(df, settings))
 
 
-def clusters(frames: Frames) -> DataFrame:
+def clusters(items: FrameItems) -> DataFrame:
     """Return (cluster, id, size) of the items that are connected with others by similar pairs."""
+    found = None if items.small is None else items.small.clusters()
+    return clusters_in(items.frames()) if found is None else found
+
+
+def clusters_in(frames: Frames) -> DataFrame:
+    """Return the clusters that executors find."""
     members = members_of(frames)
     found = members.compare(members.in_twos(), Connections).select("a", "b")
     with frames.stage("join"):
@@ -251,10 +258,16 @@ def dedup(
                 none = f"{parameter('drop_all')}, which keeps none of similar items"
                 raise UsageError(f"{parameter(name)} cannot be used with {none}.")
         items = FrameItems(df, settings)
-        dropped = written_down(clusters(items.frames()).selectExpr("id", "cluster", "size AS copies"))
+        dropped = written_down(clusters(items).selectExpr("id", "cluster", "size AS copies"))
         return SparkDedup(without(df, items, dropped), dropped)
     items = FrameItems(df, settings, keep)
-    frames = items.frames()
+    few = None if items.small is None else items.small.dropped(copies, items.ranks.descending, items.ranks.longest)
+    dropped = dropped_in(items.frames(), copies) if few is None else few
+    return SparkDedup(without(df, items, dropped), dropped)
+
+
+def dropped_in(frames: Frames, copies: int) -> DataFrame:
+    """Return (id, kept, similarity) of the items to drop, as executors decide."""
     centres = members_of(frames).stars().select(F.col("a").alias("item"), F.col("b").alias("centre"), "similarity")
     with frames.stage("copies"):
         theirs = centres.withColumnRenamed("item", "head")
@@ -269,12 +282,11 @@ def dedup(
             every = every.withColumn("place", place).where(F.col("place") >= copies)
         names = [name if frames.kind == type_of(frames.items, "id") else f"{name}.id" for name in ("item", "centre")]
         item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
-        dropped = written_down(every.select(item, centre, "similarity"))
-    return SparkDedup(without(df, items, dropped), dropped)
+        return written_down(every.select(item, centre, "similarity"))
 
 
 def without(df: DataFrame, items: FrameItems, dropped: DataFrame) -> DataFrame:
     """Return the rows of a data frame that are not dropped."""
-    few = dropped.count() <= BROADCAST
+    few = items.small is not None or dropped.count() <= BROADCAST
     gone = dropped.select(F.col("id").alias("dropped id"))
     return df.join(F.broadcast(gone) if few else gone, df[backticked(items.id)] == gone["dropped id"], "left_anti")

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,3 +71,9 @@ def hash_elements(values: pa.Array) -> np.ndarray:
     if pa.types.is_integer(values.type):
         return hash_integers(np.asarray(values.cast(pa.int64())))
     return hash_texts(values.cast(pa.large_string()))
+
+
+def no_content(item: Any) -> DataError:
+    """Return the error for an item without a text."""
+    remedy = "drop such rows first, with dropna, or use --on-error skip on the command line."
+    return DataError(f"item {item!r} has no text (null): {remedy}")

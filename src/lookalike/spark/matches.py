@@ -65,7 +65,10 @@ def find_matches(
     one, other = sides
     if one.lists != other.lists:
         raise DataError(f"columns {one.text!r} and {other.text!r} must both hold texts, or both lists of elements.")
-    made, count = plan_for(sides)
+    made, count, small = plan_for(sides)
+    found = None if small is None else small.pairs(max_pairs)
+    if found is not None:
+        return found
     items = both_sides(one.frame, other.frame)
     frames = Frames(items, one.making(made), count, one.run, Ranks((False,)))
     return ids_again(similar_pairs(frames, max_pairs), one.frame, other.frame)

@@ -34,7 +34,8 @@ class Parcels:
 
     def dealt(self, table: pa.Table, place: np.ndarray) -> pa.RecordBatch:
         """Return (place, parcel): the rows of each place, in their order."""
-        order = np.argsort(place, kind="stable")
+        short = place.astype(np.uint16)  # which NumPy sorts by radix
+        order = np.argsort(short if np.array_equal(short, place) else place, kind="stable")
         rows = table.select(self.schema.names).take(pa.array(order)).cast(self.schema).combine_chunks()
         starts = np.flatnonzero(np.diff(place[order], prepend=~place[order[:1]]))
         bounds = [*starts.tolist(), len(rows)]
@@ -112,3 +113,9 @@ def in_order(items: pa.Array, descending: Sequence[bool] = ()) -> pa.Array:
     falling = [*descending, *[False] * (len(names) - len(descending))]
     keys = [(name, "descending" if down else "ascending") for name, down in zip(names, falling, strict=True)]
     return pc.sort_indices(pa.table(items.flatten(), names=names), sort_keys=keys)
+
+
+def in_order_of_ids(table: pa.Table) -> pa.Table:
+    """Return rows in order of their column `id`."""
+    order = np.asarray(pc.sort_indices(table["id"]))
+    return table if (np.diff(order.astype(np.int64)) == 1).all() else table.take(pa.array(order))

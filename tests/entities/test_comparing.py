@@ -13,6 +13,8 @@ from lookalike.entities.comparing import (
     EDITED,
     INITIAL,
     LONG,
+    LONGEST,
+    MOST_EDITS,
     ORDER,
     REMARK,
     SAME,
@@ -113,7 +115,7 @@ def test_distances_up_to_a_limit(kind, data):
 
 def test_texts_that_are_too_far_apart_are_not_compared_in_full(monkeypatch):
     """Of 100 long texts, letters are only compared where the lengths allow a distance below the limit."""
-    values = pa.array(["ab " * (100 + 30 * n) for n in range(100)], pa.large_string())
+    values = pa.array(["ab " * (100 + 12 * n) for n in range(100)], pa.large_string())
     a, b = np.triu_indices(100, 1)
     forms, seen = Forms("address", values, values, Run(1)), []
     count = comparing.indel
@@ -122,6 +124,23 @@ def test_texts_that_are_too_far_apart_are_not_compared_in_full(monkeypatch):
     lengths = np.array([len(value) for value in values.to_pylist()])
     possible = 20 * (lengths[b] - lengths[a]) / lengths[b] < 5
     assert possible.sum() <= sum(seen) < 1.2 * possible.sum() < 0.5 * len(a)
+
+
+def test_few_edits_are_counted_in_very_long_texts(monkeypatch):
+    """Texts of up to LONGEST letters are compared in full; longer ones as long as MOST_EDITS suffice."""
+    draw = np.random.default_rng(1)
+    long, other = ("".join(draw.choice(list("abcdefgh "), 3 * LONGEST)) for _ in range(2))
+    values = [long, other, long.replace("a", "e", 10), long[:LONGEST], other[:LONGEST], "x" + long[MOST_EDITS + 2 :]]
+    texts = pa.array(values, pa.large_string())
+    form, limits = comparing.Form.of(texts, texts), []
+    count = comparing.indel
+    monkeypatch.setattr(comparing, "indel", lambda *given: limits.append(given[2]) or count(*given))
+    a, b = np.array([0, 0, 0]), np.array([1, 2, 5])
+    found = form.edits(a, b, True, np.full(3, np.inf))
+    assert found.tolist() == [np.inf, 20 * LONG / (3 * LONGEST), np.inf]
+    assert set(limits) == {MOST_EDITS}
+    short = form.edits(np.array([3]), np.array([4]), True, np.full(1, np.inf))[0]
+    assert short == edits(values[3], values[4]) > 5
 
 
 @pytest.mark.parametrize("letters", [1, 30, 1 << 22])

@@ -101,8 +101,8 @@ def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
     assert made.error(plain) > 0.0018
 
     patterns = Patterns.of(made.levels, [3] * fields)
-    known = mixture._Known(modelled.u, False, (np.full(3, PRIOR / 3),) * fields)
-    alone = mixture._climb(patterns, mixture._start(modelled.u, 0.1, 0.9, False), known, 1000, 1e-9)
+    known = mixture._Known(modelled.u, False, (np.full(3, PRIOR / 3),) * fields, (np.ones(1),) * fields)
+    alone = mixture._climb(patterns, mixture._start(modelled.u, known.split, 0.1, 0.9, False), known, 1000, 1e-9)
     assert alone.share > 0.99
 
 
@@ -246,7 +246,23 @@ def rising(counts, base):
     ]
 
 
-def plain_step(rows, model, fixed, usual=None):
+def merged(values, tops):
+    return [*values[: len(values) - tops], sum(values[len(values) - tops :])]
+
+
+def rising_below(counts, base, tops):
+    """Return the same, but the highest levels rise among themselves."""
+    whole, within = rising(merged(counts, tops), merged(base, tops)), rising(counts[-tops:], base[-tops:])
+    return [*whole[:-1], *(whole[-1] * one for one in within)]
+
+
+def in_matches(counts, base, part):
+    """Return the same, with the highest levels divided as given."""
+    whole = rising(merged(counts, len(part)), merged(base, len(part)))
+    return [*whole[:-1], *(whole[-1] * one for one in part)]
+
+
+def plain_step(rows, model, fixed, split, usual=None):
     """Return m, u, v, share, picked and the levels of relatives after one step, computed pair by pair."""
     fields = len(model.m)
     kin = [[[PRIOR / len(m)] * len(m) for m in model.m] for _ in model.relatives]
@@ -280,7 +296,7 @@ def plain_step(rows, model, fixed, usual=None):
                     counts[field][level] += (1 - given) * terms[fields + 1 + number] / sum(terms)
     if fixed:
         u = model.u
-        m = [rising(counts, chance) for counts, chance in zip(matches, u, strict=True)]
+        m = [in_matches(counts, chance, part) for counts, chance, part in zip(matches, u, split, strict=True)]
         for some in model.relatives:
             first, *rest = m[some.field]
             least = min(first, CAP)
@@ -292,19 +308,25 @@ def plain_step(rows, model, fixed, usual=None):
             [(n - share_ * sum(counts)) / (sum(all_) - sum(counts)) for n, share_ in zip(all_, shares, strict=True)]
             for all_, shares, counts in zip(both, m, matches, strict=True)
         ]
-    v = [rising(counts, chance) for counts, chance in zip(by_field, u, strict=True)]
+    tops = [len(part) for part in split]
+    v = [rising_below(counts, list(chance), top) for counts, chance, top in zip(by_field, u, tops, strict=True)]
     w = [
-        [u[field] if field == some.field else rising(counts[field], u[field]) for field in range(fields)]
+        [
+            u[field] if field == some.field else rising_below(counts[field], list(u[field]), tops[field])
+            for field in range(fields)
+        ]
         for some, counts in zip(model.relatives, kin, strict=True)
     ]
     return m, u, v, share / (len(rows) + PRIOR), [way / sum(picked) for way in picked], w
 
 
-def known_of(patterns, sizes, fixed, usual=None):
-    """Return what `fit` knows, with random levels if `fixed`, and the shares of levels."""
+def known_of(patterns, sizes, fixed, usual=None, last=(1.0,)):
+    """Return what `fit` knows, with random levels if `fixed`, and the shares of levels; `last` is a split."""
     counts = mixture._counts(patterns, sizes)
     even = [np.full(size, PRIOR / size) if usual is None else np.array(usual[:size]) for size in sizes]
-    return mixture._Known(counts if fixed else None, False, tuple(even)), tuple(one / one.sum() for one in counts)
+    split = (*[np.ones(1)] * (len(sizes) - 1), np.array(last))
+    known = mixture._Known(counts if fixed else None, False, tuple(even), split)
+    return known, tuple(one / one.sum() for one in counts)
 
 
 rows_of_levels = st.lists(
@@ -319,17 +341,17 @@ rows_of_levels = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(
     rows_of_levels, st.booleans(), st.integers(0, 3), st.sampled_from([[], [0], [2, 1]]),
-    st.sampled_from([None, [0.5, 1, 2, 4]]),
+    st.sampled_from([None, [0.5, 1, 2, 4]]), st.sampled_from([(1.0,), (0.7, 0.3), (0.1, 0.2, 0.7)]),
 )  # fmt: skip
-def test_steps_like_those_in_plain_python(rows, fixed, start, by, usual):
+def test_steps_like_those_in_plain_python(rows, fixed, start, by, usual, last):
     sizes = [3, 2, 4]
     patterns = Patterns.of(np.array(rows, np.uint8), sizes)
-    known, shares = known_of(patterns, sizes, fixed, usual)
-    model = mixture._start(shares, *mixture.STARTS[start], fixed)
+    known, shares = known_of(patterns, sizes, fixed, usual, last if fixed else (1.0,))
+    model = mixture._start(shares, known.split, *mixture.STARTS[start], fixed)
     if fixed and by:
         model = mixture._with_relatives(model, by)
     for _ in range(3):
-        m, u, v, share, picked, kin = plain_step(rows, model, fixed, usual)
+        m, u, v, share, picked, kin = plain_step(rows, model, fixed, known.split, usual)
         model = mixture._step(patterns, model, known)
         for found, expected in zip(model.m + model.u, [*m, *u], strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
@@ -345,20 +367,21 @@ def test_steps_like_those_in_plain_python(rows, fixed, start, by, usual):
 
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(rows_of_levels, st.booleans(), st.booleans())
-def test_the_likelihood_rises(rows, fixed, kin):
-    """That of the pairs with the prior does; m / u and v / u rise with the level."""
+@given(rows_of_levels, st.booleans(), st.booleans(), st.booleans())
+def test_the_likelihood_rises(rows, fixed, kin, split):
+    """That of the pairs with the prior does; m / u and v / u rise with the level, if the highest count as one."""
     sizes = [3, 2, 4]
     patterns = Patterns.of(np.array(rows, np.uint8), sizes)
-    known, shares = known_of(patterns, sizes, fixed)
-    model = mixture._start(shares, 0.1, 0.9, fixed)
+    known, shares = known_of(patterns, sizes, fixed, last=(0.6, 0.4) if fixed and split else (1.0,))
+    model = mixture._start(shares, known.split, 0.1, 0.9, fixed)
     model = mixture._with_relatives(model, [2]) if fixed and kin else model
     before = -math.inf
     for _ in range(30):
         model, after = mixture._with_likelihood(patterns, model, known)
         assert after >= before - 1e-9
         before = after
-        for m, u, v in zip(model.m, model.u, model.v, strict=True):
+        for m, u, v, part in zip(model.m, model.u, model.v, known.split, strict=True):
+            m, u, v = (np.array(merged(one.tolist(), len(part))) for one in (m, u, v))
             assert m.sum() == pytest.approx(1)
             assert u.sum() == pytest.approx(1)
             assert (np.diff(m / u) >= -1e-9 * (m / u)[1:]).all()
@@ -553,3 +576,29 @@ def test_a_field_with_one_level_has_no_relatives():
     found = fit(levels, random_levels=random, relatives=True)
     assert 0 not in [some.field for some in found.relatives]
     assert 0 < found.share < 1
+
+
+# --- common values ---
+
+
+def test_common_values_say_less():
+    """Of matches that agree in the first field, a quarter share the common value, as a quarter of the records do."""
+    draw = np.random.default_rng(7)
+    made = Made(3, blocked=True)
+    levels, chance = made.levels.copy(), made.random_levels.copy()
+    for some in (levels, chance):
+        some[some[:, 0] == 2, 0] = 3
+    levels[made.is_match & (levels[:, 0] == 3) & (draw.random(len(levels)) < 0.25), 0] = 2
+    chance[draw.random(len(chance)) < 1 / 16, 0] = 2
+    by_chance = np.zeros((5 * RECORDS, 3), np.uint8)  # they share the common value, and nothing else
+    by_chance[:, 0] = 2
+    split = (np.array([0.25, 0.75]), np.ones(1), np.ones(1))
+    found = fit(np.concatenate([levels, by_chance]), random_levels=chance, split=split)
+    common, rare = found.m[0][2:]
+    assert common / rare == pytest.approx(1 / 3)
+    assert (common + rare) == pytest.approx(MATCHES[2], abs=0.05)
+    bits = np.log2(found.m[0] / found.u[0])
+    assert bits[2] == pytest.approx(np.log2(MATCHES[2] / 4 * 16), abs=0.2)
+    assert bits[2] < bits[3]
+    one, other = found.probability(same([2, 2, 0], [3, 2, 0]))
+    assert one < 0.1 < 0.7 < other

@@ -186,7 +186,7 @@ def test_files_that_are_no_models(model):
         (text.replace('"nearest": 2', '"nearest": 3'), "the model is damaged, or was changed after it was saved"),
         ("[1, 2]", "this is not a model; save a model with found.save_model"),
         ('{"kind": "other"}', "this is not a model"),
-        (changed(facts, format=2), "the model has format 2, but this version reads 1; save it again"),
+        (changed(facts, format=1), "the model has format 1, but this version reads 2; save it again"),
         (changed(facts, weights="0123"), "the model was saved with learned weights 0123, but this version"),
         (changed(facts, learned={"as": "guesses"}), "the model is damaged"),
         (changed(facts, words=None), "the model is damaged"),

@@ -2,7 +2,8 @@
 
 Lives here: `pipeline` (runs the stages), `reading` (tables and ids), `fields`, `values`, `texts`
 and `usual` (normalise columns), `kinds` (guesses them), `proposing` (chooses the fields),
-`candidates` (chooses the pairs to score), `comparing` and `scores` with `rarities` of words,
+`candidates` (chooses the pairs to score), `comparing` and `scores` with `rarities` of words and values,
+`agreeing` (levels of agreement),
 `probabilities` from `validation`, a `mixture`, or `evidence` and `rivals` with weights that were
 `learned`, `labels` (correct them), `models`
 and `model_json` (keep what was learned), `resolution` (the result), `labelling`

@@ -20,6 +20,7 @@ from lookalike.core.run import Run, slices
 from lookalike.entities.fields import as_numbers
 
 LONG = 20  # letters; edits in longer texts are scaled down
+LONGEST, MOST_EDITS = 4000, 1000  # letters of texts whose edits are all counted, and how many are in longer ones
 SOFT = 1.0  # edits that a known variant counts as
 SLIGHT = 0.4  # edits that a remark counts as if only one of two texts ends in one
 VALUES_PER_TASK = 1 << 14
@@ -52,16 +53,20 @@ class Form(NamedTuple):
     def edits(self, a: np.ndarray, b: np.ndarray, scaled: bool, most: np.ndarray) -> np.ndarray:
         """Count letters inserted and deleted; if `scaled`, scale long texts down to LONG letters.
 
-        A count of `most` or more need not be exact: it can be any number from `most` on.
+        A count of `most` or more need not be exact: it can be any number from `most` on. Texts of more than
+        LONGEST letters that are more than MOST_EDITS apart are infinitely far apart.
         """
         lengths = self.lengths[a], self.lengths[b]
         scale = LONG / np.maximum(LONG, np.maximum(*lengths)) if scaled else np.ones(len(a))
         found = np.abs(lengths[0] - lengths[1])  # the least it can be
         limits = counted_up_to(np.minimum(most / scale, lengths[0] + lengths[1]))
+        cut = (np.maximum(*lengths) > LONGEST) & (limits > MOST_EDITS)
+        limits[cut] = MOST_EDITS
         near = np.flatnonzero(found <= limits)
         for limit in np.unique(limits[near]).tolist():
             rows = near[limits[near] == limit]
             found[rows] = indel(self.texts[a[rows]], self.texts[b[rows]], limit)
+        found[cut & (found > MOST_EDITS)] = np.inf
         return np.asarray(found * scale)
 
 

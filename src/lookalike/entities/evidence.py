@@ -22,9 +22,10 @@ import numpy as np
 
 from lookalike.core.run import Run, slices
 from lookalike.core.storage import IN_MEMORY, Storage
+from lookalike.entities.agreeing import LEVEL_POINTS, levels_of
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
-from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, levels_for, random_pairs
+from lookalike.entities.probabilities import levels_for, random_pairs
 from lookalike.entities.rarities import Rarities
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.whole import WeighedRows, WholeTexts
@@ -48,6 +49,7 @@ FEATURES = (
     "common words", "rarest common word", "same words", "rarest word only left", "rarest word only right",
     "common share of left words", "common share of right words", "common share of left letters",
     "common share of right letters", "both have other numbers", "one has other numbers", "same numbers",
+    "other numbers of one form",
     "records nearest to left", "records nearest to right",
     "differing words", "matching words", "worst differing word",
     "agreement", "smaller lead in agreement", "larger lead in agreement", "odds by fields", "odds by fields above 0",
@@ -86,6 +88,10 @@ class Evidence:
             agreement, np.minimum(*ahead), np.maximum(*ahead), odds, *_above(odds, 0),
         ])  # fmt: skip
 
+    def siblings(self, rows: np.ndarray) -> np.ndarray:
+        """Return which pairs have different numbers of one form in their names, such as W810 and W830."""
+        return self.texts.siblings.apart(self.left[rows], self.right[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Experience:
@@ -99,6 +105,7 @@ class Experience:
     tallies: "Tallies"
     mixture: Mixture | None
     few: float = 0.0  # how much the weights for few matches count
+    siblings: float = 0.0  # how much the weights for siblings count
 
 
 def gather_evidence(
@@ -256,18 +263,18 @@ def mixture_of_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -
     if pairs.points.shape[1] < LEAST_FIELDS or not len(pairs.score):
         return None
     best, _ = two_best(pairs.left, pairs.right, pairs.score, records)
-    levels = [as_levels(pairs.points[:0])]
+    levels = [levels_of(pairs.points[:0])]
     for part in slices(len(pairs.score), PAIRS_PER_PART):
         alone = pairs.score[part] >= np.maximum(best[pairs.left[part]], best[pairs.right[part]])
-        levels.append(as_levels(pairs.points[part][alone]))
-    return fit(np.concatenate(levels), random_levels=as_levels(by_chance))
+        levels.append(levels_of(pairs.points[part][alone]))
+    return fit(np.concatenate(levels), random_levels=levels_of(by_chance))
 
 
 def odds_by_fields(points: np.ndarray, mixture: Mixture | None) -> np.ndarray:
     """Return the log odds of a match by a mixture model of the fields, within limits; 0 without a model."""
     if mixture is None:
         return np.zeros(len(points))
-    likely = mixture.probability(levels_for(mixture, points))
+    likely = mixture.probability(levels_for(mixture, levels_of(points)))
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(likely) - np.log(1 - likely), -MOST_ODDS, MOST_ODDS))
 

@@ -9,8 +9,13 @@ are measured anew in every pair of tables.
 
 A pair that is far ahead of its rivals means less where few records have a match: somebody is
 nearest to everybody. The tables behind these weights have matches for most records of the smaller
-table, so a third column was learned from the same tables without one record of each of 90% of the
-matches. It counts, for several fields, where the others expect matches for few records.
+table, so both have another column, learned from the same tables without one record of each of 90% of
+the matches. It counts where the first one expects matches for few records.
+
+Products have siblings: W810 and W830 share all words but one, and one shop may sell only the former. A
+fifth column was learned from made-up products, too, of which some have been taken out in the same way. It
+counts, for several fields, where many of the near pairs are siblings. In this column alone such a
+difference has a weight: other tables have too few siblings to learn from.
 """
 
 from collections.abc import Sequence
@@ -35,8 +40,14 @@ from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
 FEATURES_OF = {1: FEATURES, 2: (*FEATURES, *RIVALRY)}  # by round
-ONE, SEVERAL, FEW = "one field", "several fields", "few matches"  # the columns of weights
-ALL_FEW, NONE_FEW = 0.3, 0.6  # up to which share of matched records FEW counts alone, and from which not at all
+ONE, SEVERAL, SIBLINGS = "one field", "several fields", "siblings"  # the columns of weights, and those for few matches:
+FEW = {ONE: "one field, few matches", SEVERAL: "several fields, few matches"}
+BOUNDS_FEW = {
+    ONE: (0.25, 0.45),
+    SEVERAL: (0.3, 0.6),
+}  # the shares of matched records at which FEW counts alone, not at all
+BOUNDS_SIBLINGS = 0.15, 0.25  # the shares of siblings among near pairs at which SIBLINGS counts not at all, alone
+NEAR, LEAST_NEAR = 0.5, 20  # the nearness of near pairs, and how many must be siblings for a share of 1
 PAIRS_PER_TASK = 1 << 14
 BASIS = "a comparison of each pair with its rivals"
 
@@ -54,41 +65,56 @@ def by_evidence(
     """Return the probabilities of pairs of two tables; what is `known` from others is not counted anew."""
     with run.stage("evidence"):
         evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run, known, storage)
-    odds = odds_of_pairs(evidence, ONE if len(columns) == 1 else SEVERAL, run, storage)
+    usual = ONE if len(columns) == 1 else SEVERAL
+    odds = odds_of_pairs(evidence, usual, run, storage)
+    if known is None:
+        share = share_matched(pairs.left, pairs.right, odds, len(columns[0].values), sides)
+        siblings = 0.0 if usual == ONE else between(share_of_siblings(evidence), *BOUNDS_SIBLINGS)
+        known = replace(evidence.experience, few=1 - between(share, *BOUNDS_FEW[usual]), siblings=siblings)
+    for column, part in ((FEW[usual], known.few), (SIBLINGS, known.siblings)):
+        if part:
+            odds = blended(odds, odds_of_pairs(evidence, column, run, storage), part, column, run, storage)
     found = storage.filled("probabilities", len(odds), np.float64, lambda part: logistic(odds[part]), run)
-    if known is None and len(columns) > 1:
-        records = len(columns[0].values)
-        few = part_of_few(share_matched(pairs.left, pairs.right, found, records, sides))
-        evidence = replace(evidence, experience=replace(evidence.experience, few=few))
-    if few := evidence.experience.few:
-        others = odds_of_pairs(evidence, FEW, run, storage)
-        found = storage.filled(
-            "blended probabilities", len(odds), np.float64,
-            lambda part: logistic((1 - few) * odds[part] + few * others[part]), run,
-        )  # fmt: skip
-    return Probabilities(found, BASIS, experience=evidence.experience)
+    return Probabilities(found, BASIS, experience=known)
 
 
-def share_matched(left: np.ndarray, right: np.ndarray, probability: np.ndarray, records: int, sides: Sides) -> float:
-    """Return the share of records with a match, as expected from probabilities, in the table where it is larger."""
-    best = np.zeros(records)
+def blended(odds: np.ndarray, others: np.ndarray, part: float, name: str, run: Run, storage: Storage) -> np.ndarray:
+    """Return the log odds of pairs, of which those by other weights count as much as `part`."""
+    return storage.filled(
+        f"blended odds, {name}", len(odds), np.float64, lambda some: (1 - part) * odds[some] + part * others[some], run
+    )
+
+
+def share_matched(left: np.ndarray, right: np.ndarray, odds: np.ndarray, records: int, sides: Sides) -> float:
+    """Return the share of records with a match, as expected from log odds, in the table where it is larger."""
+    best = np.full(records, -np.inf)
     for side in (left, right):
-        np.maximum.at(best, side, probability)
-    return max((float(best[rows].mean()) for rows in sides.apart(np.arange(records)) if len(rows)), default=1.0)
+        np.maximum.at(best, side, odds)
+    likely = logistic(best)
+    return max((float(likely[rows].mean()) for rows in sides.apart(np.arange(records)) if len(rows)), default=1.0)
 
 
-def part_of_few(share: float) -> float:
-    """Return how much the weights of FEW count, given the share of records with a match.
+def share_of_siblings(evidence: Evidence) -> float:
+    """Return the share of siblings, such as W810 and W830, among the pairs that are near."""
+    near = np.flatnonzero(evidence.near.values > NEAR)
+    siblings = 0
+    for part in slices(len(near), PAIRS_PER_TASK):
+        siblings += int(np.count_nonzero(evidence.siblings(near[part])))
+    return siblings / max(LEAST_NEAR, len(near))
 
-    >>> [round(part_of_few(share), 2) for share in (0.1, 0.3, 0.45, 0.6, 0.9)]
-    [1.0, 1.0, 0.5, 0.0, 0.0]
+
+def between(share: float, low: float, high: float) -> float:
+    """Return 0 for a share up to `low`, 1 from `high` on, and between them how far it is.
+
+    >>> [round(between(share, 0.3, 0.6), 2) for share in (0.1, 0.3, 0.45, 0.6, 0.9)]
+    [0.0, 0.0, 0.5, 1.0, 1.0]
     """
-    return float(np.clip((NONE_FEW - share) / (NONE_FEW - ALL_FEW), 0, 1))
+    return float(np.clip((share - low) / (high - low), 0, 1))
 
 
 @cache
 def weights_of(column: str, round: int) -> np.ndarray:
-    """Return the weights of a round in ONE, SEVERAL or FEW: a constant, then one for each feature."""
+    """Return the weights of a round in one column: a constant, then one for each feature."""
     table = csv.read_csv(WEIGHTS)
     table = table.filter(pc.equal(table["round"], round))
     assert tuple(table["feature"].to_pylist()) == ("constant", *FEATURES_OF[round]), "weights are for other features"
@@ -137,10 +163,13 @@ def weights_digest() -> str:
 
 
 def weights_table(fields: int) -> pa.Table:
-    """Return the weight of each feature in both rounds; for several fields, also those for few matches."""
+    """Return the weight of each feature in both rounds: the usual ones, and those for few matches and siblings."""
     rows = [(round, name) for round, features in FEATURES_OF.items() for name in ("constant", *features)]
     rounds, names = zip(*rows, strict=True)
-    columns = {"weight": ONE} if fields == 1 else {"weight": SEVERAL, "weight_few_matches": FEW}
+    usual = ONE if fields == 1 else SEVERAL
+    columns = {"weight": usual, "weight_few_matches": FEW[usual]}
+    if usual == SEVERAL:
+        columns["weight_siblings"] = SIBLINGS
     weights = {
         name: np.concatenate([weights_of(column, round) for round in FEATURES_OF]) for name, column in columns.items()
     }

@@ -7,7 +7,7 @@ import numpy as np
 
 from lookalike.entities.evidence import Experience, Tallies
 from lookalike.entities.mixture import Mixture, Relatives
-from lookalike.entities.rarities import Rarities
+from lookalike.entities.rarities import Rarities, Rarity
 from lookalike.entities.validation import Validation
 
 Basis = Validation | Mixture | Experience
@@ -57,7 +57,8 @@ def mixture_json(one: Mixture) -> Json:
     relatives = [{"field": some.field, "levels": lists(some.levels)} for some in one.relatives]
     levels = {name: lists(getattr(one, name)) for name in ("m", "u", "v")}
     plain = {"share": one.share, "log_likelihood": one.log_likelihood, "steps": one.steps}
-    return {**levels, **plain, "picked": one.picked.tolist(), "relatives": relatives}
+    rarities = [some._asdict() for some in one.rarities]
+    return {**levels, **plain, "picked": one.picked.tolist(), "relatives": relatives, "rarities": rarities}
 
 
 def mixture_of_json(facts: Json) -> Mixture:
@@ -65,7 +66,8 @@ def mixture_of_json(facts: Json) -> Mixture:
     relatives = tuple(Relatives(some["field"], arrays(some["levels"])) for some in facts["relatives"])
     m, u, v = (arrays(facts[name]) for name in ("m", "u", "v"))
     picked = np.array(facts["picked"], float)
-    return Mixture(m, u, v, facts["share"], picked, facts["log_likelihood"], facts["steps"], relatives)
+    rarities = tuple(Rarity(**some) for some in facts["rarities"])
+    return Mixture(m, u, v, facts["share"], picked, facts["log_likelihood"], facts["steps"], relatives, rarities)
 
 
 def experience_json(one: Experience) -> Json:
@@ -81,6 +83,7 @@ def experience_json(one: Experience) -> Json:
         "lessons": {"top": tallies.top, "usual": tallies.usual.tolist(), "words": words},
         "mixture": None if one.mixture is None else mixture_json(one.mixture),
         "few": one.few,
+        "siblings": one.siblings,
     }
 
 
@@ -92,7 +95,8 @@ def experience_of_json(facts: Json) -> Experience:
     words, grams = (rarities_of_json(facts["rarities"][name]) for name in ("words", "trigrams"))
     mixture = None if facts["mixture"] is None else mixture_of_json(facts["mixture"])
     chances = [*arrays(facts["chances"])]
-    return Experience(facts["records"], facts["turned"], chances, words, grams, tallies, mixture, facts["few"])
+    counted = chances, words, grams, tallies, mixture
+    return Experience(facts["records"], facts["turned"], *counted, facts["few"], facts["siblings"])
 
 
 BASES: dict[str, type[Basis]] = {"validation": Validation, "mixture": Mixture, "evidence": Experience}

@@ -4,9 +4,10 @@ A model holds all that the probability of a pair depends on, besides the pair it
 
 - the fields with their kinds and weights, and how dates and numbers without a clear form are read;
 - in how many values each word of a text is;
-- the basis of the probabilities: the shares of true matches by score, the mixture model, or for two
-  tables what the evidence counted (chance agreement, rarities, which words matter, the mixture of
-  the fields, how much the weights for few matches count) and a digest of the learned weights;
+- the basis of the probabilities: the shares of true matches by score, the mixture model with the
+  common values, or for two tables what the evidence counted (chance agreement, rarities, which words
+  matter, the mixture of the fields, how much the weights for few matches count) and a digest of the
+  learned weights;
 - the correction by labels.
 
 So the same two records get the same probability, whatever other rows a table has. Candidates, and
@@ -24,6 +25,7 @@ from lookalike import __version__
 from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
 from lookalike.core.run import Run
 from lookalike.core.storage import IN_MEMORY, Storage
+from lookalike.entities.agreeing import FieldLevels
 from lookalike.entities.fields import Column, Field, shown_style
 from lookalike.entities.labels import Correction
 from lookalike.entities.learned import by_evidence, weights_digest
@@ -38,7 +40,7 @@ from lookalike.io.remote import place_of
 from lookalike.io.write import replacing
 from lookalike.items.sides import Sides
 
-FORMAT = 1  # also when the same values would score other points
+FORMAT = 2  # also when the same values would score other points
 KIND = "lookalike resolve model"
 SETTINGS = ("threshold", "nearest", "seed", "max_lag")
 DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -94,7 +96,8 @@ class ResolveModel:
         if isinstance(self.basis, Validation):
             found = Probabilities(self.basis.probability(pairs.score), "", validation=self.basis)
         elif isinstance(self.basis, Mixture):
-            levels = levels_for(self.basis, pairs.points)
+            of_fields = FieldLevels(comparisons, self.basis.rarities, run)
+            levels = levels_for(self.basis, of_fields.levels(pairs.points, pairs.left, pairs.right))
             found = Probabilities(self.basis.probability(levels), "", mixture=self.basis)
         else:
             found = by_evidence(columns, comparisons, pairs, sides, self.settings["seed"], run, self.basis, storage)

@@ -1,15 +1,17 @@
 """Estimate how likely each scored pair is a match: by a value not scored, or by a mixture model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lookalike.core.run import Run
+from lookalike.entities.agreeing import SAME, FieldLevels
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
 from lookalike.entities.patterns import MISSING_LEVEL
+from lookalike.entities.rarities import Rarity
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.items.sides import Sides
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from lookalike.entities.evidence import Experience
     from lookalike.entities.labels import Correction
 
-LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
 USUAL_MATCHES = (0.75, 0.25, 1.0, 3.0)  # five, by level: as most fields agree in matches of people, papers, products
 INFORMATIVE = 0.5  # an informative field has both values in more than this share of pairs
@@ -75,13 +76,18 @@ def by_mixture(
     A pair can be a match although both records have better ones: a table may hold many copies. A small
     table can have none: then nothing but USUAL_MATCHES says what matches look like.
     """
-    levels = as_levels(pairs.points)
+    agreement = FieldLevels(comparisons, [Rarity.of(field.texts, field.codes) for field in comparisons], run)
+    levels = agreement.levels(pairs.points, pairs.left, pairs.right)
     records = len(comparisons[0].codes)
     small = not sides.two and records * (records - 1) // 2 <= RANDOM_PAIRS
     random = np.triu_indices(records, 1) if small else random_pairs(records, sides, seed)
-    random_levels = as_levels(points_of_pairs(comparisons, random[0], random[1], run))
+    random_levels = agreement.levels(points_of_pairs(comparisons, random[0], random[1], run), *random)
     with run.stage("mixture"):
-        mixture = fit(levels, random_levels=random_levels, every_pair=small, relatives=True, usual=USUAL_MATCHES)
+        mixture = fit(
+            levels, random_levels=random_levels, every_pair=small, relatives=True, usual=USUAL_MATCHES,
+            split=tuple(one.shares for one in agreement.rarities),
+        )  # fmt: skip
+    mixture = replace(mixture, rarities=agreement.rarities)
     notes = []
     for some in mixture.relatives:
         name = comparisons[some.field].name
@@ -97,21 +103,13 @@ def by_mixture(
 def informative(levels: np.ndarray, random_levels: np.ndarray) -> int:
     """Count the fields that most pairs have and in which most random pairs do not agree fully."""
     there = (levels != MISSING_LEVEL).mean(axis=0) > INFORMATIVE if len(levels) else np.zeros(levels.shape[1], bool)
-    top = len(LEVEL_POINTS)
-    same = (random_levels == top).sum(axis=0) / np.maximum(1, (random_levels != MISSING_LEVEL).sum(axis=0))
+    agree = (random_levels >= SAME) & (random_levels != MISSING_LEVEL)
+    same = agree.sum(axis=0) / np.maximum(1, (random_levels != MISSING_LEVEL).sum(axis=0))
     return int(np.count_nonzero(there & (same < ALIKE)))
 
 
-def as_levels(points: np.ndarray) -> np.ndarray:
-    """Return how well each field agrees: 0 not, 1 somewhat, 2 nearly, 3 fully, or MISSING_LEVEL."""
-    levels: np.ndarray = np.searchsorted(LEVEL_POINTS, np.nan_to_num(points), side="right").astype(np.uint8)
-    levels[np.isnan(points)] = MISSING_LEVEL
-    return levels
-
-
-def levels_for(mixture: Mixture, points: np.ndarray) -> np.ndarray:
-    """Return how well each field agrees, at most as well as any pair did from which the mixture was fitted."""
-    levels = as_levels(points)
+def levels_for(mixture: Mixture, levels: np.ndarray) -> np.ndarray:
+    """Return levels that are at most as high as any from which the mixture was fitted."""
     most = np.array([len(shares) - 1 for shares in mixture.m], np.uint8)
     return np.where(levels == MISSING_LEVEL, levels, np.minimum(levels, most))
 

@@ -131,6 +131,11 @@ class FieldComparison:
         if column.kind == "text" and len(written):
             self.vectors = TextVectors.of(written, run, rarities, storage, f"compared {column.name}")
 
+    @property
+    def texts(self) -> np.ndarray:
+        """Return the distinct values, as they are compared."""
+        return self.forms.exact.texts
+
     def points(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the points of pairs of records, nan where missing; each pair of values is compared once."""
         one, other = self.codes[left], self.codes[right]

@@ -1,6 +1,7 @@
 """Compare whole records: the words, trigrams and numbers of all their fields together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -71,6 +72,46 @@ def words_with_digits(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     return pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " ")
 
 
+def forms_of_words(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return texts with 9 for each digit and a for each letter: W830 and W810 have one form.
+
+    >>> forms_of_words(pa.array(["dsc w830"], pa.large_string())).to_pylist()
+    ['aaa a999']
+    """
+    return pc.replace_substring_regex(pc.replace_substring_regex(texts, "[0-9]", "9"), "[^ 9]", "a")
+
+
+class NumberForms(NamedTuple):
+    """The words with digits in the fields of kind text, and their forms; a value without letters is no name."""
+
+    codes: np.ndarray  # of each record
+    numbers: WeighedRows
+    forms: WeighedRows
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], run: Run, storage: Storage = IN_MEMORY) -> Self:
+        """Find the words with digits."""
+        named = [
+            replace(one, canonical=pc.if_else(pc.match_substring_regex(one.canonical, "[^0-9 ]"), one.canonical, None))
+            for one in columns
+            if one.kind == "text"
+        ]
+        texts = whole_texts(named, run) if named else pa.nulls(len(columns[0].canonical), pa.large_string())
+        coded = in_slices(words_with_digits, texts.fill_null(""), run).dictionary_encode()
+        made = []
+        for name, words in (("codes", coded.dictionary), ("forms", forms_of_words(coded.dictionary))):
+            rows = ElementRows.of(words, run, (WORDS,), None, storage, name)
+            made.append(WeighedRows.of(rows, np.ones(len(rows.weights))))
+        return cls(np.asarray(coded.indices).astype(np.int64), *made)
+
+    def apart(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return which pairs of records have different words with digits of one form, such as W830 and W810."""
+        one, other = self.codes[left], self.codes[right]
+        common = self.numbers.common(one, other)
+        more = (common < self.numbers.sums[one]) & (common < self.numbers.sums[other])
+        return np.asarray(more & (self.forms.common(one, other) > common))
+
+
 class WholeTexts(NamedTuple):
     """The distinct texts of whole records, as words, as trigrams and as words with digits."""
 
@@ -79,6 +120,7 @@ class WholeTexts(NamedTuple):
     words: WeighedRows
     grams: WeighedRows
     numbers: WeighedRows
+    siblings: NumberForms
 
     @classmethod
     def of(
@@ -104,6 +146,7 @@ class WholeTexts(NamedTuple):
             WeighedRows.of(words, words.weights),
             WeighedRows.of(grams, grams.weights),
             WeighedRows.of(numbers, np.ones(len(numbers.weights))),
+            NumberForms.of(columns, run, storage),
         )
 
     def rarities(self) -> tuple[Rarities, Rarities]:
@@ -137,5 +180,5 @@ class WholeTexts(NamedTuple):
             np.minimum(shared / full, 5), rarest / full, one == other,
             only_one / full, only_other / full, self.words.share(shared, one), self.words.share(shared, other),
             self.grams.share(letters, one), self.grams.share(letters, other),
-            more & others, more != others, (numbers > 0) & ~more & ~others,
+            more & others, more != others, (numbers > 0) & ~more & ~others, self.siblings.apart(left, right),
         ]  # fmt: skip

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -561,7 +562,7 @@ def test_results_do_not_depend_on_batches_of_files(tmp_path):
     for batch_bytes in (3000, 40_000, 2 << 20):
         source = la.Source([path], batch_bytes=batch_bytes)
         pairs = la.find_pairs(source, threshold=0.7, recall=0.8, run=Run(2))
-        plans.append(pairs.plan)
+        plans.append(replace(pairs.plan, reason=""))  # which says how long it takes
         found.append(list(pairs))
     assert plans[0] == plans[1] == plans[2]
     assert found[0] == found[1] == found[2] != []

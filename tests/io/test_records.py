@@ -380,7 +380,7 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
 def test_table_of_weights(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     assert run("resolve", *companies, *COMPANY_FIELDS, "-o", out / "m.csv", "--table", out / "t.csv").code == 0
     rows = read(out / "t.csv")
-    assert list(rows[0]) == ["round", "feature", "weight", "weight_few_matches"]
+    assert list(rows[0]) == ["round", "feature", "weight", "weight_few_matches", "weight_siblings"]
     fields = ("-f", "name", "-f", "address", "-f", "phone")
     assert run("resolve", companies[0], *fields, "-o", out / "one.csv", "--table", out / "t.csv").code == 0
     rows = read(out / "t.csv")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.core.errors import DataError, LookalikeError
+from lookalike.core.errors import DataError, DeviceError, LookalikeError
 from lookalike.core.run import Run
 from lookalike.devices.base import Frame, Rows
 from lookalike.devices.opening import has_torch, why_not
@@ -20,6 +20,7 @@ if not has_torch():
 import torch
 import triton
 
+from lookalike.devices import cuda
 from lookalike.devices.cuda import BLOCK, Cuda
 
 if why_not(torch, triton):
@@ -121,6 +122,31 @@ def test_an_error_while_loading_is_passed_on():
     frame = Frame(384, 64, np.zeros(384), np.eye(384)[:, :64])
     with pytest.raises(DataError, match="the file is damaged"):
         Cuda().load(rows, frame, Run(4))
+
+
+@pytest.mark.parametrize("threads", [1, 16])
+def test_an_error_of_the_card_while_loading_is_passed_on(threads, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("an illegal memory access")
+
+    monkeypatch.setattr(cuda, "rounded", fail)
+    rows = Rows(500_000, 384, np.float32, lambda out, part: out.fill(1), np.ones(500_000))
+    frame = Frame(384, 64, np.zeros(384), np.eye(384)[:, :64])
+    with pytest.raises(DeviceError, match="the card failed: an illegal memory access"):
+        Cuda().load(rows, frame, Run(threads))
+
+
+def test_searches_with_many_threads_do_not_add_up():
+    """What torch keeps for products is for one thread and one stream, whatever the number of searches."""
+    rows = Rows(500_000, 384, np.float32, lambda out, part: out.fill(1), np.ones(500_000))
+    frame = Frame(384, 64, np.zeros(384), np.eye(384)[:, :64])
+    reserved = []
+    for _ in range(4):
+        device = Cuda()
+        device.load(rows, frame, Run(16))
+        device.close()
+        reserved.append(torch.cuda.memory_reserved())
+    assert reserved[-1] <= reserved[0]
 
 
 def test_tensors_on_the_card():

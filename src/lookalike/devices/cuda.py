@@ -3,12 +3,12 @@
 torch multiplies and rounds to make heads; the kernels in `cuda_kernels` compare them.
 """
 
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from queue import SimpleQueue
 from typing import Any
 
@@ -85,7 +85,7 @@ class Cuda(Device):
         if most < SCARCE:
             self.found_room, self.room = LEAST_FOUND, LEAST_CANDIDATES
         self.memory = max(0, most - LISTED * (self.found_room + self.room) - WORKING)  # for rows
-        self.loading = torch.cuda.Stream(self.card)
+        self.loading = _loading(self.card)
         self._lists: tuple[Any, Any, Any] | None = None
 
     @cached_property
@@ -130,12 +130,10 @@ class Cuda(Device):
                 placed = torch.empty((rows.number, axes.shape[1] + 1), dtype=torch.float32, device=card)
             given = None if rows.tensor is None else torch.from_dlpack(rows.tensor)
             self.loading.wait_stream(torch.cuda.default_stream(card))  # which may be writing the tensor
-        lock = threading.Lock()  # only one thread at a time adds work to the stream
 
-        def copy(pinned: Any, part: slice) -> None:
-            if given is None:
-                rows.fill(pinned.numpy().view(rows.dtype), part)
-            with lock, explaining(self.card), torch.cuda.stream(self.loading):
+        def add(pinned: Any, part: slice) -> Any:
+            """Add a part's work to the stream; what it makes meanwhile is freed for the next part. Return its end."""
+            with explaining(card), torch.cuda.stream(self.loading):
                 some = pinned if given is None else given[part if rows.positions is None else rows.positions[part]]
                 some = some.to(card, non_blocking=True)
                 if values is not None:
@@ -151,19 +149,24 @@ class Cuda(Device):
                     if axes is not None:
                         along, left = places(moved, axes, squared[0])
                         placed[part, :-1], placed[part, -1] = along, left.clamp(min=0).sqrt()
-                copied = torch.cuda.Event()
-                copied.record()
-            with explaining(self.card):
-                copied.synchronize()
+                end = torch.cuda.Event()
+                end.record()
+                return end
 
         def work(part: slice) -> None:
-            pinned = buffers.get()
+            buffer = buffers.get()
             try:
-                copy(pinned[: part.stop - part.start], part)
+                pinned = buffer[: part.stop - part.start]
+                if given is None:
+                    rows.fill(pinned.numpy().view(rows.dtype), part)
+                end = adding.submit(add, pinned, part).result()
+                with explaining(card):
+                    end.synchronize()
             finally:  # after an error as well: other threads wait for it
-                buffers.put(pinned)
+                buffers.put(buffer)
 
-        run.each(work, parts)
+        with ThreadPoolExecutor(1) as adding:  # one thread: torch keeps memory for the products of each
+            run.each(work, parts)
         with explaining(self.card):
             self.loading.synchronize()
             where = None if placed is None else placed.cpu().numpy()
@@ -250,6 +253,12 @@ class Cuda(Device):
         self._lists = None
         with suppress(Exception):  # a card that has failed; that error has been raised before
             torch.cuda.empty_cache()
+
+
+@cache
+def _loading(card: Any) -> Any:
+    """Return the card's one stream for loading: torch keeps memory for the products of each stream."""
+    return torch.cuda.Stream(card)
 
 
 def _torch_type(dtype: Any) -> Any:

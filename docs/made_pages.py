@@ -50,12 +50,21 @@ NAVIGATION = {
         "formats-and-guarantees",
         "faq",
     ],
-    "Reference": ["reference/api", "reference/commands", "reference/benchmarks", "reference/changes"],
+    "Reference": [
+        "reference/api",
+        "reference/commands",
+        "reference/benchmarks",
+        "reference/changes",
+        "reference/security",
+        "reference/example-shards",
+    ],
 }
 ELSEWHERE = {
     "../bench/README.md": "reference/benchmarks.md",
     "../bench/results/": "reference/results/",
     "../CHANGELOG.md": "reference/changes.md",
+    "../SECURITY.md": "reference/security.md",
+    "../examples/shards/README.md": "reference/example-shards.md",
 }
 BENCH = DOCS.parent / "bench"
 
@@ -120,13 +129,20 @@ def make_pages(app: Any) -> None:
         "api.rst": "\n".join(api()),
         "commands.md": "\n".join(commands()),
         "benchmarks.md": manual_of_benchmarks([page.stem for page in results]),
-        "changes.md": (DOCS.parent / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
+        "changes.md": page_of("CHANGELOG.md").replace("](SECURITY.md", "](security.md"),
+        "security.md": page_of("SECURITY.md").replace("[fuzz](fuzz/README.md)", "`fuzz/README.md`"),
+        "example-shards.md": page_of("examples/shards/README.md"),
         **{f"results/{page.name}": page.read_text().replace("](../../docs/", "](../../") for page in results},
     }
     (MADE / "results").mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         if not (MADE / name).exists() or (MADE / name).read_text() != text:  # else the build need not read it again
             (MADE / name).write_text(text)
+
+
+def page_of(name: str) -> str:
+    """Return a page of the repository, with links to pages of this folder that work from the reference."""
+    return (DOCS.parent / name).read_text().replace("](docs/", "](../")
 
 
 def manual_of_benchmarks(results: list[str]) -> str:

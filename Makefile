@@ -14,7 +14,7 @@ help:            ## list the targets
 demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
-# For use while working: takes about a minute and a half and installs nothing outside .venv.
+# For use while working: takes about three minutes on two cores and installs nothing outside .venv.
 check: .venv/installed-dev lint ## run the linters and the quick tests
 	$(BIN)/pytest -n 2 --dist worksteal $(QUICK)
 

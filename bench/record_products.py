@@ -43,7 +43,7 @@ def products(seed: int, both: int) -> Tables:
 
 
 def models(rng: np.random.Generator, least: int) -> list[dict[str, Any]]:
-    """Return at least so many products, in series of one to six models, some in several colours."""
+    """Return `least` products or a few more, in series of one to six models, some in several colours."""
 
     def word() -> str:
         count = int(rng.integers(1, 4))

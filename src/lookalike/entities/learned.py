@@ -40,12 +40,10 @@ from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
 FEATURES_OF = {1: FEATURES, 2: (*FEATURES, *RIVALRY)}  # by round
-ONE, SEVERAL, SIBLINGS = "one field", "several fields", "siblings"  # the columns of weights, and those for few matches:
+ONE, SEVERAL, SIBLINGS = "one field", "several fields", "siblings"  # columns of weights
 FEW = {ONE: "one field, few matches", SEVERAL: "several fields, few matches"}
-BOUNDS_FEW = {
-    ONE: (0.25, 0.45),
-    SEVERAL: (0.3, 0.6),
-}  # the shares of matched records at which FEW counts alone, not at all
+# The shares of matched records up to which FEW counts alone, and from which it does not count at all.
+BOUNDS_FEW = {ONE: (0.25, 0.45), SEVERAL: (0.3, 0.6)}
 BOUNDS_SIBLINGS = 0.15, 0.25  # the shares of siblings among near pairs at which SIBLINGS counts not at all, alone
 NEAR, LEAST_NEAR = 0.5, 20  # the nearness of near pairs, and how many must be siblings for a share of 1
 PAIRS_PER_TASK = 1 << 14

@@ -101,7 +101,7 @@ class Mixture:
     log_likelihood: float
     steps: int
     relatives: tuple[Relatives, ...] = ()
-    rarities: tuple[Rarity, ...] = ()  # by which the levels of values that are the same were told apart
+    rarities: tuple[Rarity, ...] = ()  # of each field: how rare equal values are, by level
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
         """Return for each pair the probability that it is a match."""

@@ -140,8 +140,8 @@ def make_heads(
     """Choose the heads with which the device is expected to take the least time.
 
     `bounds` are those of the left rows, in the units of the space; `candidate` is the cost of one.
-    With a device's `block`, the frame has axes if so many pairs of blocks need not be compared that
-    this saves more than `ordering` costs, in picoseconds per row.
+    With a device's `block`, the frame has axes if skipping pairs of blocks saves more time than it takes
+    to order the rows: `ordering`, in picoseconds per row.
     """
     if isinstance(space, BitSpace):
         return Heads(Frame(bits_of_heads(space), full_width(max(1, space.dimensions))))

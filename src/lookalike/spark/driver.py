@@ -48,7 +48,7 @@ class TooLarge(Exception):
 
 
 def most_bytes(session: SparkSession) -> int:
-    """Return of how many bytes a job is no longer small: LIMIT, or less if the driver may receive little."""
+    """Return the bytes from which a job is no longer small: LIMIT, or less if the driver may receive little."""
     given = re.fullmatch(r"(\d+)([kmgtp]?)b?", (session.conf.get(RECEIVED, None) or "1g").strip().lower())
     received = int(given[1]) << 10 * " kmgtp".index(given[2] or " ") if given else 0
     return min(LIMIT, received // SHARE) if received else LIMIT
@@ -69,7 +69,7 @@ def may_be_small(frame: DataFrame) -> bool:
 
 
 def is_small(session: SparkSession, items: int, size: int) -> bool:
-    """Return whether the driver takes so many items with so many bytes."""
+    """Return whether the driver does a job with this number of items, and of bytes in them."""
     return items <= ITEMS and size < most_bytes(session)
 
 

@@ -246,7 +246,7 @@ def plan_for(sides: list[FrameItems]) -> tuple[Plan, int, SmallJob | None]:
 
 
 def fitted(sides: list[FrameItems], counts: list[int], made: Plan) -> Plan:
-    """Return the plan for data frames with so many items, from a sample of each."""
+    """Return the plan for data frames, from a sample of each; `counts` are their numbers of items."""
     samples = [side.sample(side.making(made), count) for side, count in zip(sides, counts, strict=True)]
     sets = Sets.concatenate(samples)
     if len(sides) > 1:
@@ -349,7 +349,7 @@ def count_ids(frame: DataFrame, name: str) -> int:
 
 
 def check_ids(name: str, count: int, there: int, different: int) -> None:
-    """Raise an error unless all of so many rows have an id, and no two have the same."""
+    """Raise an error unless all `count` rows have an id and no two have the same, given how many do."""
     if there < count:
         raise DataError(f"column {name!r} for the id is empty in {counted(count - there, 'row')}.")
     if different < count:
